@@ -1,0 +1,173 @@
+//! What a surface is asked, with the way back for its answer.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use wh_core::condition::Condition;
+use wh_core::input::Gesture;
+use wh_core::request::RequestId;
+use wh_core::session::{Done, Refusal, Status, Waited};
+use wh_core::terminal::{SignalTarget, Size};
+use wh_screen::frame::Frame;
+use wh_screen::vt::Reports;
+
+/// One question or command for whoever serves a surface.
+#[derive(Debug)]
+pub enum Request {
+    /// Type, press, paste, point: as one command.
+    Type {
+        /// What, in order.
+        gestures: Vec<Gesture>,
+        /// The caller's id.
+        request_id: Option<RequestId>,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
+    /// Change the size.
+    Resize {
+        /// To this.
+        size: Size,
+        /// The caller's id.
+        request_id: Option<RequestId>,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
+    /// Send a signal.
+    Signal {
+        /// Its number.
+        number: u8,
+        /// To whom.
+        target: SignalTarget,
+        /// The caller's id.
+        request_id: Option<RequestId>,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
+    /// Show the screen.
+    Look {
+        /// What of it.
+        look: Look,
+        /// The way back.
+        reply: oneshot::Sender<Shown>,
+    },
+    /// Tell what is known beside the screen.
+    Tell {
+        /// The way back.
+        reply: oneshot::Sender<Facts>,
+    },
+    /// Say when something holds.
+    Wait {
+        /// What.
+        condition: Condition,
+        /// How long it may take.
+        timeout: Duration,
+        /// The way back. Closed when the caller no longer waits.
+        reply: oneshot::Sender<Result<WaitEnd, Refusal>>,
+    },
+    /// Attach a person's terminal.
+    Attach(Attachment),
+    /// End the program and all that it started.
+    End {
+        /// At once, without steps.
+        now: bool,
+    },
+}
+
+/// A person's terminal: it gets every byte that the program writes, and what it sends is typed.
+#[derive(Debug)]
+pub struct Attachment {
+    /// Its size.
+    pub size: Size,
+    /// What it is told. When it is full, the program has to wait, as for any slow terminal.
+    pub output: mpsc::Sender<ToTerminal>,
+    /// What the person types. When the program does not read, the person has to wait.
+    pub input: mpsc::Receiver<Bytes>,
+    /// What else the person does. Closed when the terminal is detached.
+    pub changes: mpsc::Receiver<FromTerminal>,
+}
+
+/// What a person's terminal is told.
+#[derive(Debug)]
+pub enum ToTerminal {
+    /// The program wrote this.
+    Output(Bytes),
+    /// The program was stopped, as by Ctrl-Z: the person wants their shell back.
+    Stopped,
+}
+
+/// What a person's terminal says beside what is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FromTerminal {
+    /// Its window has this size now.
+    Resized(Size),
+    /// The person is back from their shell: a stopped program may go on.
+    Continue,
+}
+
+/// What of a screen is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Look {
+    /// The retained raw output too.
+    pub history: bool,
+}
+
+/// The screen.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// What it shows. Shared between all who look before it changes.
+    pub frame: Arc<Frame>,
+    /// Frames so far.
+    pub frames_rendered: u64,
+    /// When the last was complete.
+    pub last_frame: Option<SystemTime>,
+    /// Characters of raw output that are retained.
+    pub log_characters: usize,
+    /// Whether older ones were dropped.
+    pub log_truncated: bool,
+    /// The retained raw output, if it was asked for.
+    pub history: Option<Vec<u8>>,
+}
+
+/// What is known beside the screen.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// wh's own id for the session.
+    pub id: String,
+    /// What runs.
+    pub command: Vec<String>,
+    /// Its process id.
+    pub pid: Option<i32>,
+    /// How it fares.
+    pub status: Status,
+    /// Since when.
+    pub since: SystemTime,
+    /// The terminal's size.
+    pub size: Size,
+    /// Whether a person's terminal is attached.
+    pub attached: bool,
+    /// The window title.
+    pub title: Option<String>,
+    /// Whether the alternate screen is shown.
+    pub alternate_screen: bool,
+    /// What the program told its terminal.
+    pub reports: Reports,
+    /// Bytes that it has written.
+    pub output_bytes: u64,
+    /// Frames so far.
+    pub frames_rendered: u64,
+    /// Waits that are open.
+    pub open_waits: usize,
+    /// Bytes that wait for it.
+    pub queued_input: usize,
+}
+
+/// How a wait ended, and the screen's last lines if it did not match.
+#[derive(Debug, Clone)]
+pub struct WaitEnd {
+    /// How.
+    pub waited: Waited,
+    /// The last lines that are not blank.
+    pub screen: Vec<String>,
+}

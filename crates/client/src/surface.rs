@@ -1,0 +1,94 @@
+//! The handle on a surface in the same process.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use wh_core::condition::Condition;
+use wh_core::input::Gesture;
+use wh_core::request::RequestId;
+use wh_core::session::{Done, Refusal};
+use wh_core::terminal::{SignalTarget, Size};
+
+use crate::request::{Attachment, Facts, Look, Request, Shown, WaitEnd};
+
+/// Requests that may wait for a busy surface. Beyond that the asker waits in turn.
+const REQUESTS: usize = 64;
+
+/// Whoever served the surface is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session is gone")]
+pub struct Gone;
+
+/// Why a command has no answer of the usual kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// It was refused.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Nobody is there to answer.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}
+
+/// What can be looked at and typed into.
+#[derive(Debug, Clone)]
+pub struct Surface(mpsc::Sender<Request>);
+
+impl Surface {
+    /// A surface, and the requests that its server must answer.
+    pub fn new() -> (Self, mpsc::Receiver<Request>) {
+        let (sender, receiver) = mpsc::channel(REQUESTS);
+        (Self(sender), receiver)
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, Gone> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(request(reply)).await.map_err(|_| Gone)?;
+        answer.await.map_err(|_| Gone)
+    }
+
+    /// Types, presses, pastes, points.
+    pub async fn type_in(&self, gestures: Vec<Gesture>, request_id: Option<RequestId>) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Type { gestures, request_id, reply }).await??)
+    }
+
+    /// Changes the size.
+    pub async fn resize(&self, size: Size, request_id: Option<RequestId>) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Resize { size, request_id, reply }).await??)
+    }
+
+    /// Sends a signal.
+    pub async fn signal(
+        &self,
+        number: u8,
+        target: SignalTarget,
+        request_id: Option<RequestId>,
+    ) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Signal { number, target, request_id, reply }).await??)
+    }
+
+    /// The screen as it is. Right after typing it waits a moment for the effect.
+    pub async fn look(&self, look: Look) -> Result<Shown, Gone> {
+        self.ask(|reply| Request::Look { look, reply }).await
+    }
+
+    /// What is known beside the screen.
+    pub async fn facts(&self) -> Result<Facts, Gone> {
+        self.ask(|reply| Request::Tell { reply }).await
+    }
+
+    /// Waits until `condition` holds. Dropping the future ends the wait.
+    pub async fn wait(&self, condition: Condition, timeout: Duration) -> Result<WaitEnd, Unanswered> {
+        Ok(self.ask(|reply| Request::Wait { condition, timeout, reply }).await??)
+    }
+
+    /// Attaches a person's terminal.
+    pub async fn attach(&self, attachment: Attachment) -> Result<(), Gone> {
+        self.0.send(Request::Attach(attachment)).await.map_err(|_| Gone)
+    }
+
+    /// Ends the program and all that it started, in steps or at once.
+    pub async fn end(&self, now: bool) -> Result<(), Gone> {
+        self.0.send(Request::End { now }).await.map_err(|_| Gone)
+    }
+}

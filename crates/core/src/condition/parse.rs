@@ -1,0 +1,298 @@
+//! The grammar of conditions, within bounds: a condition comes from anybody who can reach a door, and is kept and asked
+//! again and again.
+
+use std::time::Duration;
+
+use regex::RegexBuilder;
+
+use super::Expression;
+use super::atom::{Atom, Comparison, Flags, Operator, Pattern};
+use super::scan::{Scanner, echo};
+use crate::input::closest;
+
+/// A condition has at most so many bytes. It is a sentence; the longest of its parts is a text that the screen must show.
+pub const LONGEST_CONDITION: usize = 4096;
+
+/// Parentheses and `not` stand in each other at most so deep: reading, asking and dropping all recurse.
+pub const MOST_NESTED: usize = 32;
+
+/// A pattern takes at most so many bytes compiled, and as many again for its cache of states. Without a bound a few
+/// characters, like `\w{1000}{1000}`, would take all memory there is.
+pub const LARGEST_PATTERN: usize = 1 << 18;
+
+/// A condition has at most so many patterns, since each may grow to [`LARGEST_PATTERN`].
+pub const MOST_PATTERNS: usize = 8;
+
+/// `screen_stable` waits at most a day. Nobody waits longer, and a later moment may not exist on the clock.
+pub const LONGEST_STABLE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Where a condition stops making sense, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("at {position}: {message}")]
+pub struct ParseError {
+    /// The character that it is about, from 0; the condition's length if something is missing at the end.
+    pub position: usize,
+    /// What is wrong, and what belongs there.
+    pub message: String,
+}
+
+impl ParseError {
+    pub(super) fn new(position: usize, message: impl Into<String>) -> Self {
+        Self { position, message: message.into() }
+    }
+}
+
+const ATOMS: [&str; 11] = [
+    "message_count",
+    "frames",
+    "screen_contains",
+    "screen_matches",
+    "screen_stable",
+    "cursor_at",
+    "title_contains",
+    "exited",
+    "reasoning_active",
+    "reasoning_complete",
+    "no_pending_operations",
+];
+
+pub(super) fn parse(source: &str) -> Result<Expression, ParseError> {
+    if source.len() > LONGEST_CONDITION {
+        let length = source.len();
+        let message = format!("the condition has {length} bytes, at most {LONGEST_CONDITION} are allowed; shorten it");
+        return Err(ParseError::new(0, message));
+    }
+    let mut parser = Parser { scanner: Scanner::new(source), depth: 0, patterns: 0 };
+    let expression = parser.any()?;
+    parser.end()?;
+    Ok(expression)
+}
+
+struct Parser {
+    scanner: Scanner,
+    depth: usize,
+    patterns: usize,
+}
+
+impl Parser {
+    fn any(&mut self) -> Result<Expression, ParseError> {
+        let mut parts = vec![self.all()?];
+        while self.scanner.take_word("or") || self.scanner.take_sign("||") {
+            parts.push(self.all()?);
+        }
+        Ok(any_of(parts))
+    }
+
+    fn all(&mut self) -> Result<Expression, ParseError> {
+        let mut parts = vec![self.one()?];
+        while self.scanner.take_word("and") || self.scanner.take_sign("&&") {
+            parts.push(self.one()?);
+        }
+        Ok(all_of(parts))
+    }
+
+    fn one(&mut self) -> Result<Expression, ParseError> {
+        let start = self.scanner.here();
+        if self.scanner.take_word("not") || self.scanner.take_sign("!") {
+            let inner = self.deeper(start, Self::one)?;
+            return Ok(Expression::Not(Box::new(inner)));
+        }
+        if self.scanner.take_sign("(") {
+            let inner = self.deeper(start, Self::any)?;
+            if !self.scanner.take_sign(")") {
+                let expected = format!("and, or, or the ) that closes the ( at {start}");
+                return Err(self.joint_expected(&expected));
+            }
+            return Ok(inner);
+        }
+        self.atom().map(Expression::Atom)
+    }
+
+    fn deeper<T>(
+        &mut self,
+        start: usize,
+        read: impl FnOnce(&mut Self) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
+        if self.depth == MOST_NESTED {
+            let message =
+                format!("parentheses and nots are nested deeper than {MOST_NESTED}; write the condition flatter");
+            return Err(ParseError::new(start, message));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn end(&mut self) -> Result<(), ParseError> {
+        if self.scanner.at_end() {
+            return Ok(());
+        }
+        Err(self.joint_expected("and, or, or the end of the condition"))
+    }
+
+    fn joint_expected(&mut self, expected: &str) -> ParseError {
+        let position = self.scanner.here();
+        let found = self.scanner.word().unwrap_or_default();
+        let message = match closest(&found, ["and", "or"]) {
+            Some(joint) => format!("expected {expected}; did you mean {joint}?"),
+            None => format!("expected {expected}"),
+        };
+        ParseError::new(position, message)
+    }
+
+    fn atom(&mut self) -> Result<Atom, ParseError> {
+        let position = self.scanner.here();
+        let Some(word) = self.scanner.word() else {
+            let message = "expected a condition, as in message_count > 5";
+            return Err(ParseError::new(position, message));
+        };
+        let name = word.to_ascii_lowercase();
+        Ok(match name.as_str() {
+            "message_count" => Atom::MessageCount(self.comparison(&name)?),
+            "frames" => Atom::Frames(self.comparison(&name)?),
+            "screen_contains" => Atom::ScreenContains(self.scanner.text(&name)?),
+            "title_contains" => Atom::TitleContains(self.scanner.text(&name)?),
+            "screen_matches" => Atom::ScreenMatches(self.pattern()?),
+            "screen_stable" => Atom::ScreenStable(self.duration()?),
+            "cursor_at" => self.cell()?,
+            "exited" => Atom::Exited,
+            "reasoning_active" => Atom::ReasoningActive,
+            "reasoning_complete" => Atom::ReasoningComplete,
+            "no_pending_operations" => Atom::NoPendingOperations,
+            _ => return Err(unknown(position, &word)),
+        })
+    }
+
+    fn comparison(&mut self, name: &str) -> Result<Comparison, ParseError> {
+        let position = self.scanner.here();
+        let mut signs = Operator::SIGNS.iter();
+        let Some((sign, operator)) = signs.find(|(sign, _)| self.scanner.take_sign(sign)) else {
+            let message = format!("expected >, >=, <, <=, == or != after {name}");
+            return Err(ParseError::new(position, message));
+        };
+        let after = format!("after {name} {sign}");
+        let number = self.scanner.number(&after, u64::MAX)?;
+        Ok(Comparison { operator: *operator, number })
+    }
+
+    fn duration(&mut self) -> Result<Duration, ParseError> {
+        let after = "of milliseconds after screen_stable";
+        let position = self.scanner.here();
+        let number = self.scanner.number(after, u64::MAX)?;
+        let milliseconds = match self.scanner.unit()? {
+            Some(per_unit) => number.saturating_mul(per_unit),
+            None => number,
+        };
+        let duration = Duration::from_millis(milliseconds);
+        if duration > LONGEST_STABLE {
+            let message = "screen_stable takes at most a day, 86400s; lower it";
+            return Err(ParseError::new(position, message));
+        }
+        Ok(duration)
+    }
+
+    fn cell(&mut self) -> Result<Atom, ParseError> {
+        let largest = u64::from(u16::MAX);
+        let x = self.scanner.number("for the column after cursor_at", largest)?;
+        let position = self.scanner.here();
+        if !self.scanner.take_sign(",") {
+            let message = "expected a comma and the row, as in cursor_at 0,3";
+            return Err(ParseError::new(position, message));
+        }
+        let y = self.scanner.number("for the row after cursor_at", largest)?;
+        match (u16::try_from(x), u16::try_from(y)) {
+            (Ok(x), Ok(y)) => Ok(Atom::CursorAt { x, y }),
+            _ => Err(ParseError::new(position, "a cell is at most 65535,65535")),
+        }
+    }
+
+    fn pattern(&mut self) -> Result<Pattern, ParseError> {
+        let position = self.scanner.here();
+        let (source, letters) = self.scanner.pattern()?;
+        let flags = flags(&letters)?;
+        self.patterns += 1;
+        if self.patterns > MOST_PATTERNS {
+            let message =
+                format!("a condition has at most {MOST_PATTERNS} patterns; join some of them with | inside one");
+            return Err(ParseError::new(position, message));
+        }
+        let regex = RegexBuilder::new(&source)
+            .case_insensitive(flags.ignore_case)
+            .multi_line(flags.multi_line)
+            .dot_matches_new_line(flags.dot_matches_line_break)
+            .ignore_whitespace(flags.ignore_blanks)
+            .size_limit(LARGEST_PATTERN)
+            .dfa_size_limit(LARGEST_PATTERN)
+            .build()
+            .map_err(|error| ParseError::new(position, what_is_wrong(&error)))?;
+        Ok(Pattern { source, flags, regex })
+    }
+}
+
+fn any_of(parts: Vec<Expression>) -> Expression {
+    let flat = parts.into_iter().flat_map(|part| match part {
+        Expression::Any(inner) => inner,
+        other => vec![other],
+    });
+    joined(flat.collect(), Expression::Any)
+}
+
+fn all_of(parts: Vec<Expression>) -> Expression {
+    let flat = parts.into_iter().flat_map(|part| match part {
+        Expression::All(inner) => inner,
+        other => vec![other],
+    });
+    joined(flat.collect(), Expression::All)
+}
+
+fn joined(mut parts: Vec<Expression>, join: fn(Vec<Expression>) -> Expression) -> Expression {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        last => {
+            parts.extend(last);
+            join(parts)
+        }
+    }
+}
+
+fn flags(letters: &[(usize, char)]) -> Result<Flags, ParseError> {
+    let mut flags = Flags::default();
+    for (position, letter) in letters {
+        match letter {
+            'i' => flags.ignore_case = true,
+            'm' => flags.multi_line = true,
+            's' => flags.dot_matches_line_break = true,
+            'x' => flags.ignore_blanks = true,
+            _ => {
+                let message =
+                    format!("unknown flag {letter}; a pattern takes i, m, s and x, and a blank before what follows");
+                return Err(ParseError::new(*position, message));
+            }
+        }
+    }
+    Ok(flags)
+}
+
+/// The library draws the pattern with a caret under it, on several lines; only its last sentence fits in an error.
+fn what_is_wrong(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(limit) => {
+            format!("the pattern takes more than {limit} bytes compiled; lower its repetitions or shorten it")
+        }
+        other => {
+            let drawn = other.to_string();
+            let reason = drawn.rsplit("error: ").next().unwrap_or(&drawn).trim();
+            format!("the pattern is not a regular expression, correct it: {reason}")
+        }
+    }
+}
+
+fn unknown(position: usize, word: &str) -> ParseError {
+    let known = ATOMS.into_iter().chain(["not"]);
+    let advice = match closest(word, known) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!("use one of {}", ATOMS.join(", ")),
+    };
+    ParseError::new(position, format!("unknown condition {:?}; {advice}", echo(word)))
+}

@@ -1,0 +1,259 @@
+//! A condition's characters, taken off piece by piece: words, signs, numbers, texts and patterns.
+
+use super::ParseError;
+
+/// As many characters of an unknown word are echoed in an error.
+const ECHOED: usize = 40;
+
+/// A word short enough to be repeated to whoever wrote it.
+pub(super) fn echo(word: &str) -> String {
+    let mut echoed: String = word.chars().take(ECHOED).collect();
+    if echoed.len() < word.len() {
+        echoed.push('…');
+    }
+    echoed
+}
+
+/// Every piece may have blanks before it, which are skipped.
+pub(super) struct Scanner {
+    characters: Vec<char>,
+    position: usize,
+}
+
+impl Scanner {
+    pub(super) fn new(source: &str) -> Self {
+        Self { characters: source.chars().collect(), position: 0 }
+    }
+
+    /// Where the next piece begins.
+    pub(super) fn here(&mut self) -> usize {
+        while self.peek().is_some_and(char::is_whitespace) {
+            self.position += 1;
+        }
+        self.position
+    }
+
+    pub(super) fn at_end(&mut self) -> bool {
+        self.here() == self.characters.len()
+    }
+
+    /// The word that stands here. A hyphen belongs to it, so that a name written with hyphens is seen whole.
+    pub(super) fn word(&mut self) -> Option<String> {
+        let (word, end) = self.word_ahead()?;
+        self.position = end;
+        Some(word)
+    }
+
+    /// Takes the word that stands here if it is this one, in any case.
+    pub(super) fn take_word(&mut self, expected: &str) -> bool {
+        match self.word_ahead() {
+            Some((word, end)) if word.eq_ignore_ascii_case(expected) => {
+                self.position = end;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the sign that stands here if it is this one.
+    pub(super) fn take_sign(&mut self, sign: &str) -> bool {
+        let start = self.here();
+        let mut end = start;
+        for character in sign.chars() {
+            if self.characters.get(end) != Some(&character) {
+                return false;
+            }
+            end += 1;
+        }
+        self.position = end;
+        true
+    }
+
+    /// A whole number; `place` says in an error what it is and where it belongs.
+    pub(super) fn number(&mut self, place: &str, largest: u64) -> Result<u64, ParseError> {
+        let start = self.here();
+        let mut number = Some(0_u64);
+        while let Some(digit) = self.peek().and_then(|character| character.to_digit(10)) {
+            self.position += 1;
+            number = number
+                .and_then(|number| number.checked_mul(10)?.checked_add(digit.into()))
+                .filter(|number| *number <= largest);
+        }
+        if self.position == start || self.peek() == Some('.') {
+            let message = format!("expected a whole number {place}");
+            return Err(ParseError::new(start, message));
+        }
+        number.ok_or_else(|| {
+            let message = format!("the number is too large, give at most {largest}");
+            ParseError::new(start, message)
+        })
+    }
+
+    /// How many milliseconds the unit stands for that follows a number, if one does.
+    pub(super) fn unit(&mut self) -> Result<Option<u64>, ParseError> {
+        let adjacent = self.position;
+        for (unit, milliseconds) in [("ms", 1), ("s", 1000)] {
+            if self.take_word(unit) {
+                return Ok(Some(milliseconds));
+            }
+        }
+        match self.word_ahead() {
+            Some((word, _)) if self.position == adjacent && !is_joint(&word) => {
+                let message = format!("unknown unit {:?}, use ms or s", echo(&word));
+                Err(ParseError::new(adjacent, message))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A text in quotes, with the escapes of JSON.
+    pub(super) fn text(&mut self, name: &str) -> Result<String, ParseError> {
+        let start = self.here();
+        let Some(quote @ ('"' | '\'')) = self.next() else {
+            let message = format!("expected a quoted text after {name}");
+            return Err(ParseError::new(start, message));
+        };
+        let mut text = String::new();
+        loop {
+            let position = self.position;
+            match self.next() {
+                Some('\\') => text.push(self.escape(position)?),
+                Some(character) if character == quote => break,
+                Some(character) => text.push(character),
+                None => {
+                    let message = format!("the text is not closed; end it with {quote}");
+                    return Err(ParseError::new(start, message));
+                }
+            }
+        }
+        if text.is_empty() {
+            let message = format!("an empty text is always there; give {name} something to find");
+            return Err(ParseError::new(start, message));
+        }
+        Ok(text)
+    }
+
+    /// A pattern between slashes and the letters after it, with their positions.
+    pub(super) fn pattern(&mut self) -> Result<(String, Vec<(usize, char)>), ParseError> {
+        let start = self.here();
+        if !self.take_sign("/") {
+            let message = "expected a /pattern/ after screen_matches";
+            return Err(ParseError::new(start, message));
+        }
+        let mut source = String::new();
+        loop {
+            match self.next() {
+                Some('/') => break,
+                Some('\\') => match self.next() {
+                    Some('/') => source.push('/'),
+                    Some(escaped) => source.extend(['\\', escaped]),
+                    None => return Err(unclosed_pattern(start)),
+                },
+                Some(character) => source.push(character),
+                None => return Err(unclosed_pattern(start)),
+            }
+        }
+        if source.is_empty() {
+            let message = "an empty pattern matches always; give it something to find";
+            return Err(ParseError::new(start, message));
+        }
+        let mut letters = Vec::new();
+        while let Some(letter) = self.peek().filter(char::is_ascii_alphabetic) {
+            letters.push((self.position, letter));
+            self.position += 1;
+        }
+        Ok((source, letters))
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.characters.get(self.position).copied()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let character = self.peek()?;
+        self.position += 1;
+        Some(character)
+    }
+
+    fn word_ahead(&mut self) -> Option<(String, usize)> {
+        let start = self.here();
+        let rest = self.characters.get(start..)?;
+        let starts = |character: &char| character.is_alphabetic() || *character == '_';
+        if !rest.first().is_some_and(starts) {
+            return None;
+        }
+        let continues = |character: &&char| character.is_alphanumeric() || matches!(character, '_' | '-');
+        let word: String = rest.iter().take_while(continues).collect();
+        let end = start + word.chars().count();
+        Some((word, end))
+    }
+
+    /// What stands for the escape whose backslash is at `position`.
+    fn escape(&mut self, position: usize) -> Result<char, ParseError> {
+        Ok(match self.next() {
+            Some(itself @ ('"' | '\'' | '\\' | '/')) => itself,
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('u') => return self.unicode_escape(position),
+            _ => {
+                let message = r#"unknown escape; use \" \' \\ \/ \n \r \t \b \f or \uXXXX"#;
+                return Err(ParseError::new(position, message));
+            }
+        })
+    }
+
+    /// JSON writes a character past U+FFFF as two escapes, the halves of a surrogate pair.
+    fn unicode_escape(&mut self, position: usize) -> Result<char, ParseError> {
+        let unit = self.hexadecimal(position)?;
+        let mut units = vec![unit];
+        let paired = (0xd800..0xdc00).contains(&unit) && self.follows_immediately("\\u");
+        if paired {
+            units.push(self.hexadecimal(position)?);
+        }
+        let mut decoded = char::decode_utf16(units);
+        match (decoded.next(), decoded.next()) {
+            (Some(Ok(character)), None) => Ok(character),
+            _ => {
+                let message = r"half a surrogate pair; write both halves, or the character itself";
+                Err(ParseError::new(position, message))
+            }
+        }
+    }
+
+    fn hexadecimal(&mut self, position: usize) -> Result<u16, ParseError> {
+        let digits: String = self.characters.iter().skip(self.position).take(4).collect();
+        let complete = digits.len() == 4 && digits.chars().all(|digit| digit.is_ascii_hexdigit());
+        match u16::from_str_radix(&digits, 16) {
+            Ok(unit) if complete => {
+                self.position += 4;
+                Ok(unit)
+            }
+            _ => {
+                let message = r"expected four hexadecimal digits after \u, as in \u00e9";
+                Err(ParseError::new(position, message))
+            }
+        }
+    }
+
+    fn follows_immediately(&mut self, sign: &str) -> bool {
+        let end = self.position + sign.chars().count();
+        let follows = self.characters.get(self.position..end);
+        let follows = follows.is_some_and(|found| found.iter().copied().eq(sign.chars()));
+        if follows {
+            self.position = end;
+        }
+        follows
+    }
+}
+
+fn is_joint(word: &str) -> bool {
+    word.eq_ignore_ascii_case("and") || word.eq_ignore_ascii_case("or")
+}
+
+fn unclosed_pattern(start: usize) -> ParseError {
+    let message = r"the pattern is not closed; end it with /, and write a / inside it as \/";
+    ParseError::new(start, message)
+}

@@ -1,0 +1,417 @@
+//! The names of keys: reading them, writing them, and what is said about a name that is not one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Key, KeyPress, Modifiers, closest};
+
+/// Every name of every key that has one, the canonical name of each key first. Function keys and characters follow a
+/// rule instead.
+const KEYS: [(&str, Key); 28] = [
+    ("enter", Key::Enter),
+    ("return", Key::Enter),
+    ("escape", Key::Escape),
+    ("esc", Key::Escape),
+    ("tab", Key::Tab),
+    ("backspace", Key::Backspace),
+    ("delete", Key::Delete),
+    ("del", Key::Delete),
+    ("insert", Key::Insert),
+    ("ins", Key::Insert),
+    ("up", Key::Up),
+    ("down", Key::Down),
+    ("left", Key::Left),
+    ("right", Key::Right),
+    ("home", Key::Home),
+    ("end", Key::End),
+    ("pageup", Key::PageUp),
+    ("page_up", Key::PageUp),
+    ("page-up", Key::PageUp),
+    ("pgup", Key::PageUp),
+    ("pagedown", Key::PageDown),
+    ("page_down", Key::PageDown),
+    ("page-down", Key::PageDown),
+    ("pgdown", Key::PageDown),
+    ("pgdn", Key::PageDown),
+    ("space", Key::Char(' ')),
+    ("plus", Key::Char('+')),
+    ("minus", Key::Char('-')),
+];
+
+/// What somebody meant who sent the key's byte in place of its name.
+const BYTES_FOR_NAMES: [(&str, &str); 6] = [
+    ("\r", "enter"),
+    ("\n", "enter"),
+    ("\t", "tab"),
+    ("\u{1b}", "escape"),
+    ("\u{7f}", "backspace"),
+    ("\u{8}", "backspace"),
+];
+
+const FUNCTION_KEYS: std::ops::RangeInclusive<u8> = 1..=12;
+
+#[derive(Clone, Copy)]
+enum Modifier {
+    Ctrl,
+    Alt,
+    Shift,
+}
+
+const MODIFIERS: [(&str, Modifier); 6] = [
+    ("ctrl", Modifier::Ctrl),
+    ("control", Modifier::Ctrl),
+    ("alt", Modifier::Alt),
+    ("option", Modifier::Alt),
+    ("meta", Modifier::Alt),
+    ("shift", Modifier::Shift),
+];
+
+/// A name that is no key's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct UnknownKey {
+    /// The name as it was given, cut short with `…` where it is long: it is echoed to logs and to whoever sent it.
+    pub name: String,
+    /// The name that was probably meant, complete with its modifiers.
+    pub closest: Option<String>,
+}
+
+impl UnknownKey {
+    /// As many characters of a name are echoed: more than the longest that exists, `ctrl+alt+shift+backspace`.
+    const ECHOED: usize = 40;
+
+    fn new(name: &str) -> Self {
+        let echoed: String = name.chars().take(Self::ECHOED).collect();
+        if echoed == name {
+            return Self { closest: suggestion(name), name: echoed };
+        }
+        Self { name: echoed + "…", closest: None }
+    }
+}
+
+impl fmt::Display for UnknownKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "unknown key {:?}; ", self.name)?;
+        match &self.closest {
+            Some(closest) => write!(formatter, "did you mean {closest:?}?"),
+            None => formatter
+                .write_str("give a name like \"enter\", \"ctrl+c\", \"shift+tab\" or \"f5\", or a single character"),
+        }
+    }
+}
+
+impl FromStr for KeyPress {
+    type Err = UnknownKey;
+
+    fn from_str(name: &str) -> Result<Self, UnknownKey> {
+        read(name).ok_or_else(|| UnknownKey::new(name))
+    }
+}
+
+impl fmt::Display for KeyPress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, modifiers } = Self::new(self.key, self.modifiers);
+        for (held, name) in [(modifiers.ctrl, "ctrl+"), (modifiers.alt, "alt+"), (modifiers.shift, "shift+")] {
+            if held {
+                formatter.write_str(name)?;
+            }
+        }
+        key.fmt(formatter)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, _)) = KEYS.iter().find(|(_, key)| key == self) {
+            return formatter.write_str(name);
+        }
+        match self {
+            Self::Function(number) => write!(formatter, "f{number}"),
+            Self::Char(character) => write!(formatter, "{character}"),
+            // Every other key stands in the table.
+            _ => fmt::Debug::fmt(self, formatter),
+        }
+    }
+}
+
+fn read(name: &str) -> Option<KeyPress> {
+    let (held, key) = split(name);
+    let mut modifiers = Modifiers::NONE;
+    for name in held.into_iter().flat_map(|names| names.split('+')) {
+        match modifier(name)? {
+            Modifier::Ctrl => modifiers.ctrl = true,
+            Modifier::Alt => modifiers.alt = true,
+            Modifier::Shift => modifiers.shift = true,
+        }
+    }
+    Some(KeyPress::new(key_named(key)?, modifiers))
+}
+
+/// The modifiers' names, if there are any, and the key's. A `+` joins names, save the one that is itself the key.
+fn split(name: &str) -> (Option<&str>, &str) {
+    if name == "+" {
+        return (None, name);
+    }
+    match name.strip_suffix("++") {
+        Some(modifiers) if !modifiers.is_empty() => (Some(modifiers), "+"),
+        _ => match name.rsplit_once('+') {
+            Some((modifiers, key)) => (Some(modifiers), key),
+            None => (None, name),
+        },
+    }
+}
+
+fn modifier(name: &str) -> Option<Modifier> {
+    let entry = MODIFIERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    entry.map(|(_, modifier)| *modifier)
+}
+
+fn key_named(name: &str) -> Option<Key> {
+    let mut characters = name.chars();
+    if let (Some(character), None) = (characters.next(), characters.next()) {
+        return (!character.is_control()).then_some(Key::Char(character));
+    }
+    let entry = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    entry.map(|(_, key)| *key).or_else(|| function_key(name))
+}
+
+fn function_key(name: &str) -> Option<Key> {
+    let number = name.strip_prefix(['f', 'F'])?;
+    // The standard parser would also take `+5` and `05`.
+    if number.starts_with(['+', '0']) {
+        return None;
+    }
+    let number = number.parse().ok()?;
+    FUNCTION_KEYS.contains(&number).then_some(Key::Function(number))
+}
+
+/// The name that was probably meant: other joints than `+`, blanks, a byte in place of a name, or slips of the finger.
+fn suggestion(name: &str) -> Option<String> {
+    if let Some((_, meant)) = BYTES_FOR_NAMES.iter().find(|(byte, _)| *byte == name) {
+        return Some((*meant).to_owned());
+    }
+    let unspaced: String = name.split_whitespace().collect();
+    let rejoined = unspaced.replace(['-', '_'], "+");
+    if let Some(press) = read(&unspaced).or_else(|| read(&rejoined)) {
+        return Some(press.to_string());
+    }
+
+    let (held, key) = split(&unspaced);
+    let mut meant = String::new();
+    for name in held.into_iter().flat_map(|names| names.split('+')) {
+        meant.push_str(closest(name, MODIFIERS.iter().map(|(known, _)| *known))?);
+        meant.push('+');
+    }
+    match key_named(key) {
+        Some(key) => meant.push_str(&key.to_string()),
+        None => meant.push_str(closest(key, KEYS.iter().map(|(known, _)| *known))?),
+    }
+    Some(meant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn modifiers(ctrl: bool, alt: bool, shift: bool) -> Modifiers {
+        Modifiers { ctrl, alt, shift }
+    }
+
+    fn plain(key: Key) -> KeyPress {
+        KeyPress::from(key)
+    }
+
+    fn unknown(name: &str) -> UnknownKey {
+        name.parse::<KeyPress>().expect_err("the name is not a key's")
+    }
+
+    #[test]
+    fn the_names_of_the_spec_are_known() {
+        for (name, key) in [
+            ("enter", Key::Enter),
+            ("escape", Key::Escape),
+            ("tab", Key::Tab),
+            ("up", Key::Up),
+            ("down", Key::Down),
+            ("left", Key::Left),
+            ("right", Key::Right),
+            ("backspace", Key::Backspace),
+            ("delete", Key::Delete),
+            ("home", Key::Home),
+            ("end", Key::End),
+            ("pageup", Key::PageUp),
+            ("pagedown", Key::PageDown),
+        ] {
+            assert_eq!(name.parse(), Ok(plain(key)), "{name}");
+        }
+        assert_eq!("ctrl+c".parse(), Ok(KeyPress::new(Key::Char('c'), modifiers(true, false, false))));
+        assert_eq!("shift+enter".parse(), Ok(KeyPress::new(Key::Enter, modifiers(false, false, true))));
+    }
+
+    #[test]
+    fn other_names_and_cases_mean_the_same() {
+        for (name, canonical) in [
+            ("ESC", "escape"),
+            ("Return", "enter"),
+            ("del", "delete"),
+            ("ins", "insert"),
+            ("page_up", "pageup"),
+            ("page-up", "pageup"),
+            ("PgUp", "pageup"),
+            ("page_down", "pagedown"),
+            ("page-down", "pagedown"),
+            ("pgdn", "pagedown"),
+            ("pgdown", "pagedown"),
+            (" ", "space"),
+            ("SPACE", "space"),
+            ("+", "plus"),
+            ("-", "minus"),
+            ("F12", "f12"),
+            ("Control+X", "ctrl+x"),
+            ("option+left", "alt+left"),
+            ("META+b", "alt+b"),
+            ("shift+ctrl+x", "ctrl+shift+x"),
+            ("shift+alt+ctrl+f5", "ctrl+alt+shift+f5"),
+            ("ctrl+ctrl+c", "ctrl+c"),
+            ("ctrl++", "ctrl+plus"),
+            ("ctrl+shift++", "ctrl+shift+plus"),
+            ("ctrl+plus", "ctrl+plus"),
+            ("ctrl+-", "ctrl+minus"),
+            ("ctrl+ ", "ctrl+space"),
+            ("ctrl+É", "ctrl+é"),
+            ("alt+\"", "alt+\""),
+        ] {
+            let press: KeyPress = name.parse().unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(press.to_string(), canonical, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_character_names_itself_as_typed() {
+        for character in ['a', 'A', 'z', '0', '?', '"', 'é', 'É', 'ß', '日', '🙂'] {
+            assert_eq!(character.to_string().parse(), Ok(plain(Key::Char(character))));
+        }
+    }
+
+    #[test]
+    fn case_counts_only_for_a_letter_alone() {
+        let read = |name: &str| name.parse::<KeyPress>().expect("known");
+        assert_ne!(read("A"), read("a"));
+        assert_eq!(read("Ctrl+A"), read("ctrl+a"));
+        assert_eq!(read("alt+A"), read("alt+a"));
+        assert_eq!(read("shift+A"), read("shift+a"));
+        assert_ne!(read("ctrl+shift+a"), read("ctrl+a"));
+    }
+
+    #[test]
+    fn names_that_are_no_keys_are_refused() {
+        for name in [
+            "",
+            "ctrl",
+            "ctrl+",
+            "+a",
+            "++",
+            "+++",
+            "ctrl+++",
+            "a+b",
+            "f0",
+            "f13",
+            "f01",
+            "f+5",
+            "f256",
+            "ab",
+            "super+c",
+            "\u{0}",
+            "ctrl+\u{1b}",
+            "e\u{301}",
+            "enter+ctrl",
+            "ctrl++a",
+        ] {
+            assert!(name.parse::<KeyPress>().is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_name_that_was_meant() {
+        for (slip, meant) in [
+            ("entr", "enter"),
+            ("Retrun", "return"),
+            ("bakcspace", "backspace"),
+            ("ctlr+c", "ctrl+c"),
+            ("ctrl+entr", "ctrl+enter"),
+            ("contrl+shfit+delte", "control+shift+delete"),
+            ("ctrl + c", "ctrl+c"),
+            (" enter\n", "enter"),
+            ("ctrl-c", "ctrl+c"),
+            ("Ctrl_Shift_X", "ctrl+shift+x"),
+            ("\r", "enter"),
+            ("\n", "enter"),
+            ("\t", "tab"),
+            ("\u{1b}", "escape"),
+            ("\u{7f}", "backspace"),
+        ] {
+            assert_eq!(unknown(slip).closest.as_deref(), Some(meant), "{slip:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_suggested_where_nothing_is_near() {
+        let long = "ctrl+".repeat(50) + "entr";
+        for name in ["", "hello", "ctrl", "ctrl+", "f13", "super+c", &long] {
+            assert_eq!(unknown(name).closest, None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_says_what_to_do() {
+        assert_eq!(unknown("entr").to_string(), r#"unknown key "entr"; did you mean "enter"?"#);
+        assert_eq!(
+            unknown("warp\u{7}").to_string(),
+            r#"unknown key "warp\u{7}"; give a name like "enter", "ctrl+c", "shift+tab" or "f5", or a single character"#
+        );
+    }
+
+    #[test]
+    fn a_long_name_is_not_echoed_whole() {
+        let error = unknown(&"日".repeat(100_000));
+        assert_eq!(error.name, format!("{}…", "日".repeat(40)));
+        assert!(error.to_string().len() < 300);
+        assert_eq!(unknown(&"x".repeat(40)).name, "x".repeat(40));
+    }
+
+    fn any_key() -> impl Strategy<Value = Key> {
+        prop_oneof![
+            proptest::sample::select(KEYS.to_vec()).prop_map(|(_, key)| key),
+            FUNCTION_KEYS.prop_map(Key::Function),
+            any::<char>().prop_filter("printable", |character| !character.is_control()).prop_map(Key::Char),
+            "[ -~]".prop_map(|one| Key::Char(one.chars().next().expect("one character"))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_press_has_a_name_that_reads_back(
+            key in any_key(), ctrl: bool, alt: bool, shift: bool,
+        ) {
+            let press = KeyPress::new(key, modifiers(ctrl, alt, shift));
+            prop_assert_eq!(press.to_string().parse(), Ok(press));
+            prop_assert_eq!(KeyPress { key, ..press }.to_string(), press.to_string());
+        }
+
+        #[test]
+        fn reading_never_panics_and_its_error_stays_short(name in any::<String>()) {
+            if let Err(error) = name.parse::<KeyPress>() {
+                prop_assert!(error.to_string().chars().count() < 600);
+            }
+        }
+
+        #[test]
+        fn what_is_suggested_is_a_key(
+            name in "(ctrl|CTRL|alt|shfit|meta| |)[+-]{0,2}([a-z]{0,9}|page.?up|[+]|f[0-9]{1,2})",
+        ) {
+            if let Err(UnknownKey { closest: Some(closest), .. }) = name.parse::<KeyPress>() {
+                prop_assert!(closest.parse::<KeyPress>().is_ok(), "{}", closest);
+            }
+        }
+    }
+}

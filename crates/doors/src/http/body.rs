@@ -1,0 +1,26 @@
+//! Bodies: JSON whatever the Content-Type says, bounded in size and in time.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::fault::Fault;
+
+/// The longest body.
+const LONGEST_BODY: usize = 256 * 1024;
+/// How long it may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads and parses a body.
+pub(super) async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Fault> {
+    let collected =
+        tokio::time::timeout(PATIENCE, Limited::new(body, LONGEST_BODY).collect()).await.map_err(|_| Fault::TooSlow)?;
+    let bytes = match collected {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return Err(Fault::TooLarge { limit: LONGEST_BODY }),
+        Err(_) => return Err(Fault::Invalid("the body was cut off".to_owned())),
+    };
+    serde_json::from_slice(&bytes).map_err(|error| Fault::Invalid(format!("the body must be a JSON object: {error}")))
+}

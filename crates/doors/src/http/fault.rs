@@ -1,0 +1,92 @@
+//! What can go wrong at this door, and how it is told: a status, a few stable words, and what to do.
+
+use axum::Json;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use wh_client::{Gone, Unanswered};
+use wh_core::session::Refusal;
+use wh_wire::control::ErrorBody;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error(
+        "no such path; GET /control/health, /screen, /state, /messages, POST /control/send_input, /wait, /resize, /signal"
+    )]
+    NoSuchPath,
+    #[error("this path takes another method: see the Allow header")]
+    NoSuchMethod,
+    #[error("{0}")]
+    Forbidden(String),
+    #[error("send the token as Authorization: Bearer TOKEN")]
+    NoToken,
+    #[error("a body may have at most {limit} bytes")]
+    TooLarge { limit: usize },
+    #[error("the body did not arrive in time")]
+    TooSlow,
+    #[error("{0}")]
+    Invalid(String),
+    #[error("{1}")]
+    Refused(&'static str, String),
+    #[error("{message}")]
+    Condition { message: String, position: usize },
+    #[error(transparent)]
+    Refusal(#[from] Refusal),
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}
+
+impl From<Unanswered> for Fault {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Refused(refusal) => Self::Refusal(refusal),
+            Unanswered::Gone(gone) => Self::Gone(gone),
+        }
+    }
+}
+
+impl Fault {
+    /// The status, and words that a program may compare with.
+    fn kind(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::NoSuchPath => (StatusCode::NOT_FOUND, "Not found"),
+            Self::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
+            Self::Forbidden(_) => (StatusCode::FORBIDDEN, "Forbidden"),
+            Self::NoToken => (StatusCode::UNAUTHORIZED, "Unauthorized"),
+            Self::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "Body too large"),
+            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "Body too slow"),
+            Self::Invalid(_) => (StatusCode::BAD_REQUEST, "Invalid request"),
+            Self::Refused(error, _) => (StatusCode::BAD_REQUEST, error),
+            Self::Condition { .. } => (StatusCode::BAD_REQUEST, "Invalid condition"),
+            Self::Refusal(Refusal::QueueFull { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "Input component not ready"),
+            Self::Refusal(Refusal::TooManyWaits) => (StatusCode::SERVICE_UNAVAILABLE, "Too many waits"),
+            Self::Refusal(Refusal::LedgerFull) => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
+            Self::Refusal(Refusal::Ended) => (StatusCode::CONFLICT, "Program has ended"),
+            Self::Refusal(Refusal::Attached) => (StatusCode::CONFLICT, "Terminal attached"),
+            Self::Refusal(Refusal::NotWanted) => (StatusCode::CONFLICT, "Input not wanted"),
+            Self::Refusal(Refusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
+            Self::Refusal(Refusal::AnotherCommand) => (StatusCode::CONFLICT, "Request id reused"),
+            Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),
+        }
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let (status, error) = self.kind();
+        let position = match &self {
+            Self::Condition { position, .. } => Some(*position),
+            _ => None,
+        };
+        let body = ErrorBody { error: error.to_owned(), detail: Some(self.to_string()), position };
+        let mut response = (status, Json(body)).into_response();
+        let extra: Option<(HeaderName, &'static str)> = match status {
+            StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, "Bearer")),
+            StatusCode::SERVICE_UNAVAILABLE => Some((header::RETRY_AFTER, "1")),
+            _ => None,
+        };
+        if let Some((name, value)) = extra {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}

@@ -1,0 +1,142 @@
+//! `POST /control/send_input`, `/control/resize`, `/control/signal`.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use nix::sys::signal::Signal;
+use wh_core::input::{Gesture, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::request::RequestId;
+use wh_core::session::Done;
+use wh_core::terminal::{InvalidSize, SignalTarget, Size};
+use wh_wire::control::{MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
+
+use super::fault::Fault;
+use super::{Door, body};
+
+/// The signals that a caller may send.
+const SIGNALS: [Signal; 11] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGKILL,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGTERM,
+    Signal::SIGCONT,
+    Signal::SIGSTOP,
+    Signal::SIGTSTP,
+    Signal::SIGWINCH,
+];
+
+pub(super) async fn send_input(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+    let body: SendInputBody = body::json(body).await?;
+    let request_id = request_id(body.request_id.as_deref())?;
+    let injected = named(&body);
+    let gestures = gestures(body)?;
+    let done = door.surface.type_in(gestures, request_id.clone()).await?;
+    Ok(sent(done, injected, request_id))
+}
+
+pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+    let body: ResizeBody = body::json(body).await?;
+    let request_id = request_id(body.request_id.as_deref())?;
+    let size = Size::new(body.width, body.height).ok_or_else(|| {
+        Fault::Refused("Invalid size", InvalidSize(format!("{}x{}", body.width, body.height)).to_string())
+    })?;
+    let done = door.surface.resize(size, request_id.clone()).await?;
+    Ok(sent(done, None, request_id))
+}
+
+pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+    let body: SignalBody = body::json(body).await?;
+    let request_id = request_id(body.request_id.as_deref())?;
+    let signal = signal_named(&body.signal)?;
+    let target = match body.target.as_deref() {
+        None | Some("program") => SignalTarget::Program,
+        Some("foreground") => SignalTarget::Foreground,
+        Some(_) => return Err(Fault::Refused("Invalid target", "target is program or foreground".to_owned())),
+    };
+    let done = door.surface.signal(signal as u8, target, request_id.clone()).await?;
+    Ok(sent(done, None, request_id))
+}
+
+fn sent(done: Done, injected: Option<String>, request_id: Option<RequestId>) -> Json<SentBody> {
+    let request_id = request_id.map(|id| id.as_str().to_owned());
+    Json(SentBody { ok: true, injected, delivered: done.delivered, request_id, duplicate: done.duplicate })
+}
+
+fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {
+    text.map(RequestId::new).transpose().map_err(|error| Fault::Refused("Invalid request_id", error.to_string()))
+}
+
+/// The first thing that the body names, as it names it.
+fn named(body: &SendInputBody) -> Option<String> {
+    let text = body.text.clone().filter(|text| !text.is_empty());
+    let mouse = || body.mouse.as_ref().map(|mouse| mouse.action.clone());
+    text.or_else(|| body.paste.clone())
+        .or_else(|| body.key.clone())
+        .or_else(|| body.keys.as_ref().map(|keys| keys.join(" ")))
+        .or_else(mouse)
+}
+
+fn gestures(body: SendInputBody) -> Result<Vec<Gesture>, Fault> {
+    let mut gestures = Vec::new();
+    gestures.extend(body.text.filter(|text| !text.is_empty()).map(Gesture::Text));
+    gestures.extend(body.paste.filter(|text| !text.is_empty()).map(Gesture::Paste));
+    for name in body.key.into_iter().chain(body.keys.unwrap_or_default()) {
+        let press: KeyPress = name
+            .parse()
+            .map_err(|error: wh_core::input::UnknownKey| Fault::Refused("Invalid key name", error.to_string()))?;
+        gestures.push(Gesture::Key(press));
+    }
+    if let Some(mouse) = body.mouse {
+        gestures.push(Gesture::Mouse(mouse_event(mouse)?));
+    }
+    if gestures.is_empty() {
+        return Err(Fault::Refused(
+            "Missing text or key",
+            "give text, key, keys, paste or mouse, and not empty".to_owned(),
+        ));
+    }
+    Ok(gestures)
+}
+
+fn mouse_event(body: MouseBody) -> Result<Mouse, Fault> {
+    let invalid = |detail: &str| Fault::Refused("Invalid mouse event", detail.to_owned());
+    let action = match body.action.as_str() {
+        "press" => MouseAction::Press,
+        "release" => MouseAction::Release,
+        "move" => MouseAction::Move,
+        "wheel_up" => MouseAction::WheelUp,
+        "wheel_down" => MouseAction::WheelDown,
+        "wheel_left" => MouseAction::WheelLeft,
+        "wheel_right" => MouseAction::WheelRight,
+        _ => return Err(invalid("action is press, release, move, wheel_up, wheel_down, wheel_left or wheel_right")),
+    };
+    let button = match (body.button.as_deref(), action) {
+        (Some("left"), _) | (None, MouseAction::Press | MouseAction::Release) => MouseButton::Left,
+        (Some("middle"), _) => MouseButton::Middle,
+        (Some("right"), _) => MouseButton::Right,
+        (None, _) => MouseButton::None,
+        (Some(_), _) => return Err(invalid("button is left, middle or right")),
+    };
+    let mut modifiers = Modifiers::NONE;
+    for name in &body.modifiers {
+        match name.as_str() {
+            "ctrl" => modifiers.ctrl = true,
+            "alt" => modifiers.alt = true,
+            "shift" => modifiers.shift = true,
+            _ => return Err(invalid("modifiers are ctrl, alt and shift")),
+        }
+    }
+    Ok(Mouse { action, button, x: body.x, y: body.y, modifiers })
+}
+
+fn signal_named(name: &str) -> Result<Signal, Fault> {
+    let short = |signal: Signal| signal.as_str().trim_start_matches("SIG");
+    let upper = name.to_ascii_uppercase();
+    SIGNALS.into_iter().find(|signal| short(*signal) == upper.trim_start_matches("SIG")).ok_or_else(|| {
+        let names: Vec<&str> = SIGNALS.into_iter().map(short).collect();
+        Fault::Refused("Invalid signal", format!("signal is one of {}", names.join(", ")))
+    })
+}

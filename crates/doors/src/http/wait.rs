@@ -1,0 +1,50 @@
+//! `POST /control/wait`.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use wh_core::condition::Condition;
+use wh_core::session::Why;
+use wh_wire::control::{WaitBody, WaitRequest};
+
+use super::fault::Fault;
+use super::{Door, body};
+
+/// Milliseconds that a wait takes at most unless the caller says otherwise.
+const USUAL_TIMEOUT: u64 = 5_000;
+/// What the caller may say.
+const LONGEST_TIMEOUT: u64 = 3_600_000;
+
+pub(super) async fn wait(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<WaitBody>), Fault> {
+    let request: WaitRequest = body::json(body).await?;
+    let condition = Condition::parse(&request.condition)
+        .map_err(|error| Fault::Condition { message: error.to_string(), position: error.position })?;
+    let timeout = request.timeout.unwrap_or(USUAL_TIMEOUT);
+    if timeout > LONGEST_TIMEOUT {
+        return Err(Fault::Refused(
+            "Invalid timeout",
+            format!("timeout is in milliseconds and at most {LONGEST_TIMEOUT}"),
+        ));
+    }
+    let end = door.surface.wait(condition, Duration::from_millis(timeout)).await?;
+    let (status, error, detail) = match end.waited.why {
+        Why::Matched => (StatusCode::OK, None, None),
+        Why::TimedOut => (StatusCode::REQUEST_TIMEOUT, Some("timeout"), Some("the condition did not hold in time")),
+        Why::Ended => {
+            (StatusCode::CONFLICT, Some("exited"), Some("the program has ended, so the condition will never hold"))
+        }
+    };
+    let matched = end.waited.why == Why::Matched;
+    let body = WaitBody {
+        ok: matched,
+        matched,
+        elapsed: u64::try_from(end.waited.elapsed.as_millis()).unwrap_or(u64::MAX),
+        error: error.map(str::to_owned),
+        detail: detail.map(str::to_owned),
+        screen: (!matched).then_some(end.screen),
+    };
+    Ok((status, Json(body)))
+}

@@ -1,0 +1,3 @@
+//! The ways in. A door translates between a protocol and [`wh_client`] calls; it decides nothing.
+
+pub mod http;

@@ -1,0 +1,48 @@
+//! The person's terminal while it is attached to a session: two halves, so that one can be told while the other is
+//! heard.
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use wh_client::{FromTerminal, ToTerminal};
+
+/// What the person did.
+pub(super) enum Deed {
+    Typed(Bytes),
+    Changed(FromTerminal),
+    Left,
+}
+
+/// What the person does.
+pub(super) struct Person {
+    pub input: mpsc::Receiver<Bytes>,
+    pub changes: mpsc::Receiver<FromTerminal>,
+}
+
+/// Waits for what the person does next; typing is not taken while `read` is false. Cancel safe.
+pub(super) async fn next_deed(person: &mut Option<Person>, read: bool) -> Deed {
+    let Some(person) = person else { return std::future::pending().await };
+    tokio::select! {
+        change = person.changes.recv() => change.map_or(Deed::Left, Deed::Changed),
+        Some(typed) = person.input.recv(), if read => Deed::Typed(typed),
+        // The terminal's input is at its end, or not to be read now; its window is still there.
+        else => std::future::pending().await,
+    }
+}
+
+/// The way to the person's terminal.
+#[derive(Default)]
+pub(super) struct Display(pub Option<mpsc::Sender<ToTerminal>>);
+
+impl Display {
+    /// Waits until the terminal can be told more; at once when there is none. Cancel safe.
+    pub async fn room(&self) -> Option<mpsc::Permit<'_, ToTerminal>> {
+        self.0.as_ref()?.reserve().await.ok()
+    }
+
+    /// Says that the program was stopped, if there is room: a terminal that is stuck shows nothing anyway.
+    pub fn stopped(&self) {
+        if let Some(output) = &self.0 {
+            let _ = output.try_send(ToTerminal::Stopped);
+        }
+    }
+}

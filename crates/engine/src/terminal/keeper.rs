@@ -1,0 +1,147 @@
+//! Keeps a session's screen and its machine together: the machine decides, the screen shows what it decides by.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use wh_core::input::Gesture;
+use wh_core::session::{Effect, Input, Output, Refusal, Session, View};
+use wh_core::terminal::Size;
+use wh_screen::frame::Frame;
+use wh_screen::log::ByteLog;
+use wh_screen::vt::{SYNCHRONIZED_UPDATE_LIMIT, Vt};
+use wh_screen::{keys, mouse, paste, render};
+
+use super::ScreenSpec;
+
+pub(super) struct Keeper {
+    pub session: Session,
+    screen: Option<Screen>,
+}
+
+struct Screen {
+    vt: Vt,
+    log: ByteLog,
+    /// The frame of the present screen, once somebody has asked for it.
+    frame: Option<Arc<Frame>>,
+    /// When the open synchronized update began.
+    updating_since: Option<Instant>,
+}
+
+impl Keeper {
+    pub fn new(size: Size, spec: Option<ScreenSpec>, now: Instant) -> Self {
+        let screen = spec.map(|spec| Screen {
+            vt: Vt::new(size, spec.history_lines),
+            log: ByteLog::new(spec.log_characters),
+            frame: None,
+            updating_since: None,
+        });
+        Self { session: Session::new(now), screen }
+    }
+
+    /// Takes note of what happened.
+    pub fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        self.session.handle(input, now, &Seen(self.screen.as_ref()))
+    }
+
+    /// Takes what the program wrote. What the terminal answers to it is returned too.
+    pub fn output(&mut self, bytes: &[u8], now: Instant) -> (Vec<Effect>, Vec<u8>) {
+        let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
+        screen.frame = None;
+        screen.log.push(bytes);
+        let fed = screen.vt.feed(bytes);
+        screen.updating_since = screen.vt.updating().then(|| screen.updating_since.unwrap_or(now));
+        let answers = screen.vt.take_answers();
+        (self.handle(Input::Output(Output { updates: fed.updates, loose: fed.loose }), now), answers)
+    }
+
+    /// When [`Keeper::tick`] must come if nothing else happens before.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let update = self
+            .screen
+            .as_ref()
+            .and_then(|screen| screen.updating_since)
+            .map(|since| since + SYNCHRONIZED_UPDATE_LIMIT);
+        [self.session.wake_at(), update].into_iter().flatten().min()
+    }
+
+    /// The time has come.
+    pub fn tick(&mut self, now: Instant) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(screen) = &mut self.screen
+            && screen.updating_since.is_some_and(|since| now >= since + SYNCHRONIZED_UPDATE_LIMIT)
+        {
+            screen.vt.end_update();
+            screen.updating_since = None;
+            screen.frame = None;
+            effects = self.handle(Input::Output(Output { updates: 1, loose: false }), now);
+        }
+        effects.extend(self.handle(Input::Tick, now));
+        effects
+    }
+
+    /// Resizes the screen. What it then shows is a new frame.
+    pub fn resize(&mut self, size: Size, now: Instant) -> Vec<Effect> {
+        if let Some(screen) = &mut self.screen {
+            screen.vt.resize(size);
+            screen.frame = None;
+        }
+        self.handle(Input::Output(Output { updates: 0, loose: true }), now)
+    }
+
+    /// The bytes that these gestures are to the program in its present mode.
+    pub fn encode(&self, gestures: &[Gesture]) -> Result<Vec<u8>, Refusal> {
+        let modes = self.screen.as_ref().map(|screen| screen.vt.modes()).unwrap_or_default();
+        let mut bytes = Vec::new();
+        for gesture in gestures {
+            match gesture {
+                Gesture::Text(text) => bytes.extend(text.as_bytes()),
+                Gesture::Key(press) => bytes.extend(keys::encode(press, &modes)),
+                Gesture::Paste(text) => bytes.extend(paste::encode(text, &modes)),
+                Gesture::Mouse(event) => {
+                    if let Some(size) =
+                        self.vt().map(Vt::size).filter(|size| event.x >= size.columns || event.y >= size.rows)
+                    {
+                        return Err(Refusal::OffScreen(size));
+                    }
+                    bytes.extend(mouse::encode(event, &modes).unwrap_or_default());
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The present frame.
+    pub fn frame(&mut self) -> Option<Arc<Frame>> {
+        let screen = self.screen.as_mut()?;
+        Some(Arc::clone(screen.frame.get_or_insert_with(|| Arc::new(screen.vt.frame()))))
+    }
+
+    pub fn log(&self) -> Option<&ByteLog> {
+        self.screen.as_ref().map(|screen| &screen.log)
+    }
+
+    pub fn vt(&self) -> Option<&Vt> {
+        self.screen.as_ref().map(|screen| &screen.vt)
+    }
+}
+
+/// The screen as the machine sees it; there may be none.
+struct Seen<'a>(Option<&'a Screen>);
+
+impl View for Seen<'_> {
+    fn text(&self) -> String {
+        self.0.map(|screen| render::plain(&screen.vt.frame())).unwrap_or_default()
+    }
+
+    fn cursor(&self) -> (u16, u16) {
+        self.0.map(|screen| screen.vt.cursor()).unwrap_or_default()
+    }
+
+    fn title(&self) -> Option<String> {
+        self.0.and_then(|screen| screen.vt.title().map(str::to_owned))
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.0.map(|screen| render::fingerprint(&screen.vt.frame())).unwrap_or_default()
+    }
+}

@@ -1,0 +1,149 @@
+//! A terminal session: started here, run by its [`task`].
+
+mod attached;
+mod keeper;
+mod outbox;
+mod task;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
+
+use tokio::sync::oneshot;
+use wh_client::Surface;
+use wh_core::terminal::{Exit, Size};
+use wh_screen::pty::{self, Program, ProgramSpec, Report};
+
+/// What to run and how to watch it.
+#[derive(Debug)]
+pub struct TerminalSpec {
+    /// The program and its arguments; not empty.
+    pub command: Vec<OsString>,
+    /// Where it runs; where we run when absent.
+    pub directory: Option<PathBuf>,
+    /// Variables set for it, over those that we have.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Variables that it must not see.
+    pub withheld: Vec<OsString>,
+    /// The terminal's size.
+    pub size: Size,
+    /// The person's terminal, if one will be attached.
+    pub terminal: Option<OwnedFd>,
+    /// How much of the screen is kept; `None`: nobody will look, and the program's bytes are not interpreted.
+    pub screen: Option<ScreenSpec>,
+}
+
+/// How much of the screen is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct ScreenSpec {
+    /// Lines above the screen.
+    pub history_lines: usize,
+    /// Characters of raw output.
+    pub log_characters: usize,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct TerminalSession {
+    /// The handle on it.
+    pub surface: Surface,
+    /// Its process id.
+    pub pid: i32,
+    /// How it ended, once it has and all of its output has been seen.
+    pub ended: oneshot::Receiver<Exit>,
+    /// Nothing that it started is left.
+    pub empty: oneshot::Receiver<()>,
+}
+
+/// Why a program does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no such program.
+    #[error("cannot run {program:?}: {source}")]
+    Program {
+        /// Its name.
+        program: OsString,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Its directory cannot be entered.
+    #[error("cannot run in {directory:?}: {source}")]
+    Directory {
+        /// Its path.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no terminal for it.
+    #[error("cannot open a terminal: {0}")]
+    Terminal(#[source] io::Error),
+}
+
+impl StartError {
+    /// Whether the program itself was not found or could not be executed, with the system's error.
+    pub fn program_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Program { source, .. } => Some(source),
+            Self::Directory { .. } | Self::Terminal(_) => None,
+        }
+    }
+}
+
+/// The time at the start, by both clocks: all later times are told by the steady one.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    instant: Instant,
+    time: SystemTime,
+}
+
+impl Clock {
+    fn now() -> Self {
+        Self { instant: Instant::now(), time: SystemTime::now() }
+    }
+
+    fn time(&self, instant: Instant) -> SystemTime {
+        self.time + instant.saturating_duration_since(self.instant)
+    }
+}
+
+/// Starts a program and the task that serves it. Must be called within a runtime.
+pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
+    let clock = Clock::now();
+    let shown: Vec<String> = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let program = spec.command.first().cloned().unwrap_or_default();
+    let directory = spec.directory.map(enter).transpose()?;
+    let mut running = Program::start(ProgramSpec {
+        guard: pty::own_binary().map_err(StartError::Terminal)?,
+        command: spec.command,
+        directory,
+        environment: spec.environment,
+        withheld: spec.withheld,
+        size: spec.size,
+        terminal: spec.terminal,
+    })
+    .map_err(StartError::Terminal)?;
+    let pid = match running.reports.next().await {
+        Some(Report::Started(pid)) => pid,
+        Some(Report::Failed(errno)) => {
+            return Err(StartError::Program { program, source: io::Error::from_raw_os_error(errno) });
+        }
+        _ => return Err(StartError::Terminal(io::Error::other("the guard process did not start"))),
+    };
+    let (surface, requests) = Surface::new();
+    let (tell_ended, ended) = oneshot::channel();
+    let (tell_empty, empty) = oneshot::channel();
+    let identity = task::Identity { id: format!("t{pid}"), command: shown, pid, clock };
+    let keeper = keeper::Keeper::new(spec.size, spec.screen, clock.instant);
+    tokio::spawn(task::Task::new(identity, running, keeper, requests, tell_ended, tell_empty).run());
+    Ok(TerminalSession { surface, pid, ended, empty })
+}
+
+/// The directory by its one true name, so that what is checked is what is entered.
+fn enter(directory: PathBuf) -> Result<PathBuf, StartError> {
+    let entered = directory
+        .canonicalize()
+        .and_then(|path| if path.is_dir() { Ok(path) } else { Err(io::Error::from(io::ErrorKind::NotADirectory)) });
+    entered.map_err(|source| StartError::Directory { directory, source })
+}

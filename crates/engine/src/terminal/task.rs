@@ -1,0 +1,405 @@
+//! The task that owns a terminal session. One loop hears everybody (the program, its guard, the doors, the person, the
+//! clock), tells the machine, and does what the machine says.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tracing::debug;
+use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
+use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Status, Ticket, Why};
+use wh_core::terminal::{Exit, SignalTarget, Size};
+use wh_screen::pty::{Order, Orders, Program, Report, Reports, Terminal};
+use wh_screen::render;
+
+use super::Clock;
+use super::attached::{Deed, Display, Person, next_deed};
+use super::keeper::Keeper;
+use super::outbox::Outbox;
+
+/// Read at once at most. Linux hands out a terminal's output in pieces of 4 KiB; gathering them makes the emulator's
+/// work cheaper, and more than this would keep the doors waiting.
+const READ_AT_ONCE: usize = 64 * 1024;
+
+/// A program that has ended may leave others behind that keep its terminal open; its own last words come well before.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// How many of the screen's last lines a wait that did not match is told.
+const LAST_LINES: usize = 20;
+
+/// Who the session is.
+pub(super) struct Identity {
+    pub id: String,
+    pub command: Vec<String>,
+    pub pid: i32,
+    pub clock: Clock,
+}
+
+pub(super) struct Task {
+    identity: Identity,
+    terminal: Terminal,
+    reports: Reports,
+    orders: Orders,
+    keeper: Keeper,
+    requests: mpsc::Receiver<Request>,
+    outbox: Outbox,
+    display: Display,
+    person: Option<Person>,
+    replies: HashMap<Ticket, Reply>,
+    next_ticket: u64,
+    size: Size,
+    /// The guard is still there.
+    guarded: bool,
+    /// The terminal may still have output.
+    open: bool,
+    /// When the last words of a program that has ended are taken to be spoken.
+    silent_at: Option<Instant>,
+    tell_ended: Option<oneshot::Sender<Exit>>,
+    tell_empty: Option<oneshot::Sender<()>>,
+}
+
+/// Who waits for what.
+enum Reply {
+    Command(oneshot::Sender<Result<Done, Refusal>>),
+    Look(Look, oneshot::Sender<Shown>),
+    Wait(oneshot::Sender<Result<WaitEnd, Refusal>>),
+}
+
+impl Task {
+    pub fn new(
+        identity: Identity,
+        program: Program,
+        keeper: Keeper,
+        requests: mpsc::Receiver<Request>,
+        tell_ended: oneshot::Sender<Exit>,
+        tell_empty: oneshot::Sender<()>,
+    ) -> Self {
+        let size = keeper.vt().map_or(Size::nearest(0, 0), |vt| vt.size());
+        Self {
+            identity,
+            terminal: program.terminal,
+            reports: program.reports,
+            orders: program.orders,
+            keeper,
+            requests,
+            outbox: Outbox::default(),
+            display: Display::default(),
+            person: None,
+            replies: HashMap::new(),
+            next_ticket: 0,
+            size,
+            guarded: true,
+            open: true,
+            silent_at: None,
+            tell_ended: Some(tell_ended),
+            tell_empty: Some(tell_empty),
+        }
+    }
+
+    /// Runs until nobody holds the surface any more.
+    pub async fn run(mut self) {
+        let mut buffer = vec![0; READ_AT_ONCE];
+        loop {
+            let wake = [self.keeper.wake_at(), self.silent_at].into_iter().flatten().min();
+            let idle = self.outbox.is_empty();
+            tokio::select! {
+                request = self.requests.recv() => match request {
+                    Some(request) => self.request(request).await,
+                    None => return,
+                },
+                report = self.reports.next(), if self.guarded => self.report(report).await,
+                deed = next_deed(&mut self.person, idle) => self.deed(deed).await,
+                written = self.outbox.write(&self.terminal), if !idle && self.open => self.written(written).await,
+                count = read(&self.terminal, &self.display, &mut buffer), if self.open => self.output(count, &buffer).await,
+                () = sleep_until(wake) => self.tick().await,
+            }
+        }
+    }
+
+    async fn request(&mut self, request: Request) {
+        self.forget_the_gone();
+        match request {
+            Request::Type { gestures, request_id, reply } => match self.keeper.encode(&gestures) {
+                Ok(bytes) => {
+                    let ticket = self.ticket(Reply::Command(reply));
+                    self.happens(Input::Command(ticket, request_id, Command::Type(bytes))).await;
+                }
+                Err(refusal) => drop(reply.send(Err(refusal))),
+            },
+            Request::Resize { size, request_id, reply } => {
+                let ticket = self.ticket(Reply::Command(reply));
+                self.happens(Input::Command(ticket, request_id, Command::Resize(size))).await;
+            }
+            Request::Signal { number, target, request_id, reply } => {
+                let ticket = self.ticket(Reply::Command(reply));
+                self.happens(Input::Command(ticket, request_id, Command::Signal(number, target))).await;
+            }
+            Request::Look { look, reply } => {
+                let ticket = self.ticket(Reply::Look(look, reply));
+                self.happens(Input::Look(ticket)).await;
+            }
+            Request::Wait { condition, timeout, reply } => {
+                let ticket = self.ticket(Reply::Wait(reply));
+                self.happens(Input::Wait(ticket, condition, timeout)).await;
+            }
+            Request::Tell { reply } => {
+                let _ = reply.send(self.facts());
+            }
+            Request::Attach(attachment) => self.attach(attachment).await,
+            Request::End { now } => self.orders.give(if now { Order::Kill } else { Order::End }).await,
+        }
+    }
+
+    fn ticket(&mut self, reply: Reply) -> Ticket {
+        self.next_ticket += 1;
+        let ticket = Ticket(self.next_ticket);
+        self.replies.insert(ticket, reply);
+        ticket
+    }
+
+    /// Ends the waits of callers who have hung up.
+    fn forget_the_gone(&mut self) {
+        let gone = |reply: &Reply| matches!(reply, Reply::Wait(sender) if sender.is_closed());
+        let tickets: Vec<Ticket> =
+            self.replies.iter().filter(|(_, reply)| gone(reply)).map(|(ticket, _)| *ticket).collect();
+        for ticket in tickets {
+            self.replies.remove(&ticket);
+            self.keeper.handle(Input::Leave(ticket), Instant::now());
+        }
+    }
+
+    async fn attach(&mut self, attachment: Attachment) {
+        self.display = Display(Some(attachment.output));
+        self.person = Some(Person { input: attachment.input, changes: attachment.changes });
+        self.happens(Input::Attached(true)).await;
+        self.resize(attachment.size).await;
+    }
+
+    async fn report(&mut self, report: Option<Report>) {
+        let now = Instant::now();
+        match report {
+            Some(Report::Stopped(_)) => {
+                self.happens(Input::Stopped(true)).await;
+                self.display.stopped();
+            }
+            Some(Report::Continued) => self.happens(Input::Stopped(false)).await,
+            Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
+            Some(Report::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
+            Some(Report::Empty) => {
+                self.tell_empty.take().map(|tell| tell.send(()));
+            }
+            Some(Report::Started(_) | Report::Failed(_)) => {}
+            None => {
+                self.guarded = false;
+                if !matches!(self.keeper.session.status().0, Status::Exited(_)) {
+                    self.exited(Exit::Unknown, now).await;
+                }
+                self.tell_empty.take().map(|tell| tell.send(()));
+            }
+        }
+    }
+
+    async fn exited(&mut self, exit: Exit, now: Instant) {
+        self.happens(Input::Exited(exit)).await;
+        if self.open {
+            self.silent_at = Some(now + LAST_WORDS);
+        } else {
+            self.finish().await;
+        }
+    }
+
+    async fn deed(&mut self, deed: Deed) {
+        match deed {
+            Deed::Typed(bytes) => {
+                self.outbox.push(bytes);
+                let written = self.outbox.offer(&self.terminal);
+                self.written(written).await;
+            }
+            Deed::Changed(FromTerminal::Resized(size)) => self.resize(size).await,
+            Deed::Changed(FromTerminal::Continue) => {
+                self.orders.give(Order::Signal(nix::libc::SIGCONT as u8)).await;
+            }
+            Deed::Left => {
+                self.person = None;
+                self.display = Display(None);
+                self.happens(Input::Attached(false)).await;
+            }
+        }
+    }
+
+    async fn written(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            debug!(%error, "the terminal takes no more input");
+            self.outbox.clear();
+        }
+        self.happens(Input::Wrote(self.outbox.len())).await;
+    }
+
+    async fn output(&mut self, count: io::Result<usize>, buffer: &[u8]) {
+        match count {
+            Ok(0) => self.drained().await,
+            Ok(count) => {
+                self.silent_at = self.silent_at.map(|_| Instant::now() + LAST_WORDS);
+                let (effects, answers) = self.keeper.output(&buffer[..count], Instant::now());
+                // A person's own terminal answers for itself. Answers that nobody reads are dropped like any flood.
+                if !self.keeper.session.attached() && self.outbox.len() + answers.len() <= LONGEST_QUEUE {
+                    self.outbox.push(answers);
+                }
+                self.perform(effects).await;
+            }
+            Err(error) => {
+                debug!(%error, "the terminal cannot be read");
+                self.drained().await;
+            }
+        }
+    }
+
+    async fn drained(&mut self) {
+        self.open = false;
+        if self.silent_at.is_some() {
+            self.finish().await;
+        }
+    }
+
+    /// The program has ended and its last words are spoken.
+    async fn finish(&mut self) {
+        self.silent_at = None;
+        self.open = false;
+        self.outbox.clear();
+        self.happens(Input::Drained).await;
+        if let (Status::Exited(exit), _) = self.keeper.session.status() {
+            self.tell_ended.take().map(|tell| tell.send(exit));
+        }
+        // The person's terminal shows all that there is to show.
+        self.display = Display(None);
+        self.person = None;
+    }
+
+    async fn tick(&mut self) {
+        let now = Instant::now();
+        let effects = self.keeper.tick(now);
+        self.perform(effects).await;
+        if self.silent_at.is_some_and(|at| at <= now) {
+            self.finish().await;
+        }
+    }
+
+    async fn happens(&mut self, input: Input) {
+        let effects = self.keeper.handle(input, Instant::now());
+        self.perform(effects).await;
+    }
+
+    async fn perform(&mut self, effects: Vec<Effect>) {
+        let mut effects = VecDeque::from(effects);
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Write(bytes) => {
+                    self.outbox.push(bytes);
+                    if self.outbox.offer(&self.terminal).is_err() {
+                        self.outbox.clear();
+                    }
+                    effects.extend(self.keeper.handle(Input::Offered(self.outbox.len()), Instant::now()));
+                }
+                Effect::Resize(size) => effects.extend(self.apply_size(size)),
+                Effect::Signal(number, SignalTarget::Program) => self.orders.give(Order::Signal(number)).await,
+                Effect::Signal(number, SignalTarget::Foreground) => {
+                    self.orders.give(Order::SignalForeground(number)).await
+                }
+                Effect::Answer(ticket, answer) => match self.replies.remove(&ticket) {
+                    Some(Reply::Command(reply)) => drop(reply.send(answer)),
+                    Some(Reply::Wait(reply)) => drop(answer.err().map(|refusal| reply.send(Err(refusal)))),
+                    Some(Reply::Look(..)) | None => {}
+                },
+                Effect::Show(ticket) => {
+                    if let Some(Reply::Look(look, reply)) = self.replies.remove(&ticket)
+                        && let Some(shown) = self.shown(look)
+                    {
+                        let _ = reply.send(shown);
+                    }
+                }
+                Effect::Waited(ticket, waited) => {
+                    if let Some(Reply::Wait(reply)) = self.replies.remove(&ticket) {
+                        let last = (waited.why != Why::Matched).then(|| self.keeper.frame()).flatten();
+                        let screen = last.map(|frame| render::last_lines(&frame, LAST_LINES)).unwrap_or_default();
+                        let _ = reply.send(Ok(WaitEnd { waited, screen }));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn resize(&mut self, size: Size) {
+        let effects = self.apply_size(size);
+        self.perform(effects).await;
+    }
+
+    fn apply_size(&mut self, size: Size) -> Vec<Effect> {
+        self.size = size;
+        if let Err(error) = self.terminal.resize(size) {
+            debug!(%error, "the terminal keeps its size");
+        }
+        self.keeper.resize(size, Instant::now())
+    }
+
+    fn shown(&mut self, look: Look) -> Option<Shown> {
+        let frame = self.keeper.frame()?;
+        let log = self.keeper.log()?;
+        let (frames_rendered, last) = self.keeper.session.frames();
+        Some(Shown {
+            frame,
+            frames_rendered,
+            last_frame: last.map(|last| self.identity.clock.time(last)),
+            log_characters: log.characters(),
+            log_truncated: log.truncated(),
+            history: look.history.then(|| log.contents()),
+        })
+    }
+
+    fn facts(&self) -> Facts {
+        let (status, since) = self.keeper.session.status();
+        let vt = self.keeper.vt();
+        Facts {
+            id: self.identity.id.clone(),
+            command: self.identity.command.clone(),
+            pid: Some(self.identity.pid),
+            status,
+            since: self.identity.clock.time(since),
+            size: self.size,
+            attached: self.keeper.session.attached(),
+            title: vt.and_then(|vt| vt.title().map(str::to_owned)),
+            alternate_screen: vt.is_some_and(|vt| vt.modes().alternate_screen),
+            reports: vt.map(|vt| vt.reports().clone()).unwrap_or_default(),
+            output_bytes: self.keeper.log().map_or(0, |log| log.total()),
+            frames_rendered: self.keeper.session.frames().0,
+            open_waits: self.keeper.session.open_waits(),
+            queued_input: self.keeper.session.queued(),
+        }
+    }
+}
+
+/// Reads what the program has written, once the person's terminal (if any) can take it, and passes it on there. Cancel
+/// safe: nothing is read before it can be passed on.
+async fn read(terminal: &Terminal, display: &Display, buffer: &mut [u8]) -> io::Result<usize> {
+    let room = display.room().await;
+    let mut count = terminal.read(buffer).await?;
+    while count > 0 && count < buffer.len() {
+        match terminal.try_read(&mut buffer[count..]) {
+            Ok(Some(more)) if more > 0 => count += more,
+            // The end, if it is that, shows again at the next read.
+            _ => break,
+        }
+    }
+    if let (Some(room), true) = (room, count > 0) {
+        room.send(ToTerminal::Output(Bytes::copy_from_slice(&buffer[..count])));
+    }
+    Ok(count)
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,175 @@
+//! One resolved picture of a terminal: every cell with its text, width and looks, and the cursor.
+
+use std::sync::Arc;
+
+pub use wh_core::terminal::Size;
+
+use crate::modes::Modes;
+
+/// A colour as the program named it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Color {
+    /// The terminal's own.
+    #[default]
+    Default,
+    /// From the palette of 256.
+    Indexed(u8),
+    /// True colour.
+    Rgb(u8, u8, u8),
+}
+
+/// How a cell is underlined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Underline {
+    /// Not at all.
+    #[default]
+    None,
+    /// One line.
+    Single,
+    /// Two lines.
+    Double,
+    /// A wave.
+    Curly,
+    /// Dots.
+    Dotted,
+    /// Dashes.
+    Dashed,
+}
+
+/// How a cell looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Style {
+    /// Foreground.
+    pub foreground: Color,
+    /// Background.
+    pub background: Color,
+    /// The underline's own colour, if it has one.
+    pub underline_color: Option<Color>,
+    /// The underline.
+    pub underline: Underline,
+    /// Bold.
+    pub bold: bool,
+    /// Dim.
+    pub dim: bool,
+    /// Italic.
+    pub italic: bool,
+    /// Foreground and background swapped.
+    pub inverse: bool,
+    /// Not shown.
+    pub hidden: bool,
+    /// Struck through.
+    pub strikethrough: bool,
+}
+
+/// What few cells have.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Extra {
+    /// Combining marks and joiners after the character.
+    pub combining: Vec<char>,
+    /// Where the cell links to.
+    pub hyperlink: Option<Arc<str>>,
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// The character; a blank in the second half of a wide one.
+    pub character: char,
+    /// Columns: 1, 2, or 0 in the second half of a wide character.
+    pub width: u8,
+    /// Looks.
+    pub style: Style,
+    /// What few cells have.
+    pub extra: Option<Box<Extra>>,
+}
+
+impl Cell {
+    /// An empty cell with the terminal's own colours.
+    pub const BLANK: Self = Self { character: ' ', width: 1, style: Style::PLAIN, extra: None };
+
+    /// Writes the cell's text.
+    pub fn push_text(&self, into: &mut String) {
+        if self.width == 0 {
+            return;
+        }
+        into.push(self.character);
+        if let Some(extra) = &self.extra {
+            into.extend(&extra.combining);
+        }
+    }
+
+    /// Where the cell links to.
+    pub fn hyperlink(&self) -> Option<&Arc<str>> {
+        self.extra.as_ref().and_then(|extra| extra.hyperlink.as_ref())
+    }
+
+    /// Whether drawing the cell changes nothing on a blank screen.
+    pub fn is_blank(&self) -> bool {
+        *self == Self::BLANK
+    }
+}
+
+impl Style {
+    /// The terminal's own looks.
+    pub const PLAIN: Self = Self {
+        foreground: Color::Default,
+        background: Color::Default,
+        underline_color: None,
+        underline: Underline::None,
+        bold: false,
+        dim: false,
+        italic: false,
+        inverse: false,
+        hidden: false,
+        strikethrough: false,
+    };
+}
+
+/// The cursor's form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CursorShape {
+    /// A full cell.
+    #[default]
+    Block,
+    /// A line below.
+    Underline,
+    /// A line before.
+    Beam,
+}
+
+/// The cursor, counted from the top left, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Cursor {
+    /// Column.
+    pub x: u16,
+    /// Row.
+    pub y: u16,
+    /// Whether it is shown.
+    pub visible: bool,
+    /// Its form.
+    pub shape: CursorShape,
+    /// Whether it blinks.
+    pub blinking: bool,
+}
+
+/// The resolved screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Its size.
+    pub size: Size,
+    /// All cells, row by row.
+    pub cells: Vec<Cell>,
+    /// The cursor.
+    pub cursor: Cursor,
+    /// The window title.
+    pub title: Option<String>,
+    /// The switches in force.
+    pub modes: Modes,
+}
+
+impl Frame {
+    /// The rows, from the top.
+    pub fn rows(&self) -> impl Iterator<Item = &[Cell]> {
+        self.cells.chunks(usize::from(self.size.columns))
+    }
+}

@@ -1,0 +1,15 @@
+//! What a terminal shows. [`vt`] turns a program's bytes into a grid, [`frame`] is that grid resolved, [`render`] draws
+//! it, [`keys`], [`mouse`] and [`paste`] turn gestures into the bytes that the program expects. All pure; only [`pty`]
+//! does IO.
+
+pub mod frame;
+pub mod keys;
+pub mod log;
+pub mod modes;
+pub mod mouse;
+pub mod paste;
+pub mod pty;
+pub mod render;
+mod replies;
+mod scan;
+pub mod vt;

@@ -1,0 +1,251 @@
+//! A program in a terminal of its own. [`Program`] is our end: its bytes, its size, its life. The program is started
+//! and watched by a [`guard`]: a small process that ends the whole tree when we are gone, however we went.
+
+pub mod guard;
+mod protocol;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::pty::{OpenptyResult, Winsize, openpty};
+use nix::sys::termios::{InputFlags, SetArg, Termios, tcgetattr, tcsetattr};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use crate::frame::Size;
+use crate::replies::CELL_PIXELS;
+pub use protocol::{Order, Report};
+
+/// The first argument by which our own binary knows that it is to be a guard.
+pub const GUARD_ARGUMENT: &str = "__guard";
+
+/// What to start, and where.
+#[derive(Debug)]
+pub struct ProgramSpec {
+    /// The binary whose `main` calls [`guard::run`] when its first argument is [`GUARD_ARGUMENT`].
+    pub guard: PathBuf,
+    /// The program and its arguments; not empty.
+    pub command: Vec<OsString>,
+    /// Where it runs; where we run when absent.
+    pub directory: Option<PathBuf>,
+    /// Variables set for it, over those that we have.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Variables that it must not see.
+    pub withheld: Vec<OsString>,
+    /// The terminal's size.
+    pub size: Size,
+    /// The person's terminal, if one is attached: the program's starts with its settings, and the guard restores it if we
+    /// cannot.
+    pub terminal: Option<OwnedFd>,
+}
+
+/// A running program: the terminal's master side and the line to its guard.
+#[derive(Debug)]
+pub struct Program {
+    /// The terminal's bytes.
+    pub terminal: Terminal,
+    /// What the guard reports.
+    pub reports: Reports,
+    /// What the guard is told.
+    pub orders: Orders,
+}
+
+impl Program {
+    /// Starts a guard, which starts the program; whether that worked is its first report.
+    pub fn start(spec: ProgramSpec) -> io::Result<Self> {
+        let settings = spec.terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
+        let OpenptyResult { master, slave } = openpty(&window_size(spec.size), settings.as_ref())?;
+        if settings.is_none() {
+            make_utf8(&slave)?;
+        }
+        let (ours, theirs) = StdUnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let mut command = Command::new(&spec.guard);
+        command
+            .arg0("wh")
+            .arg(GUARD_ARGUMENT)
+            .args(&spec.command)
+            .envs(spec.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(slave))
+            .stderr(spec.terminal.map_or_else(Stdio::null, Stdio::from));
+        spec.withheld.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        if let Some(directory) = &spec.directory {
+            command.current_dir(directory);
+        }
+        let guard = command.spawn()?;
+        // The command holds our copies of the slave and of the guard's end of the line until it is dropped.
+        drop(command);
+        let (read, write) = UnixStream::from_std(ours)?.into_split();
+        Ok(Self {
+            terminal: Terminal::new(master)?,
+            reports: Reports { lines: BufReader::new(read).lines(), guard },
+            orders: Orders(write),
+        })
+    }
+}
+
+/// The name that a terminal of ours goes by.
+pub const TERM: &str = "xterm-256color";
+
+fn window_size(size: Size) -> Winsize {
+    let (width, height) = CELL_PIXELS;
+    Winsize {
+        ws_col: size.columns,
+        ws_row: size.rows,
+        ws_xpixel: size.columns.saturating_mul(width),
+        ws_ypixel: size.rows.saturating_mul(height),
+    }
+}
+
+/// Lets the kernel's line editor erase whole characters; a new terminal does not know that we speak UTF-8.
+fn make_utf8(slave: &OwnedFd) -> io::Result<()> {
+    let mut settings: Termios = tcgetattr(slave)?;
+    settings.input_flags.insert(InputFlags::IUTF8);
+    Ok(tcsetattr(slave, SetArg::TCSANOW, &settings)?)
+}
+
+/// The master side.
+#[derive(Debug)]
+pub struct Terminal(AsyncFd<OwnedFd>);
+
+impl Terminal {
+    fn new(master: OwnedFd) -> io::Result<Self> {
+        let flags = OFlag::from_bits_truncate(fcntl(&master, FcntlArg::F_GETFL)?);
+        fcntl(&master, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+        fcntl(&master, FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
+        // SAFETY: the descriptor is owned by the registration, which neither replaces nor closes it before its own end.
+        Ok(Self(unsafe { AsyncFd::register(master) }?))
+    }
+
+    /// Waits for output and reads some. 0: the last holder of the terminal has closed it.
+    pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let mut ready = self.0.readable().await?;
+            match ready.try_io(|terminal| Ok(nix::unistd::read(terminal.get_ref(), buffer)?)) {
+                // Linux says EIO where others say end of file.
+                Ok(Err(error)) if error.raw_os_error() == Some(nix::libc::EIO) => return Ok(0),
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(result) => return result,
+                Err(_not_ready) => {}
+            }
+        }
+    }
+
+    /// Reads what is there now; `None` when there is nothing.
+    pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match nix::unistd::read(self.0.get_ref(), buffer) {
+            Ok(count) => Ok(Some(count)),
+            Err(nix::errno::Errno::EIO) => Ok(Some(0)),
+            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EINTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until the program's side takes input and writes some of it.
+    pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            let mut ready = self.0.writable().await?;
+            match ready.try_io(|terminal| Ok(nix::unistd::write(terminal.get_ref(), bytes)?)) {
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(result) => return result,
+                Err(_not_ready) => {}
+            }
+        }
+    }
+
+    /// Writes what is taken at once; 0 when nothing is.
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match nix::unistd::write(self.0.get_ref(), bytes) {
+            Ok(count) => Ok(count),
+            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EINTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells the terminal, and so the program, its size.
+    pub fn resize(&self, size: Size) -> io::Result<()> {
+        set_window_size(self.0.get_ref(), size)
+    }
+}
+
+nix::ioctl_write_ptr_bad!(
+    /// Sets a terminal's size.
+    tiocswinsz,
+    nix::libc::TIOCSWINSZ,
+    Winsize
+);
+nix::ioctl_read_bad!(
+    /// Asks for a terminal's size.
+    tiocgwinsz,
+    nix::libc::TIOCGWINSZ,
+    Winsize
+);
+
+fn set_window_size(terminal: &OwnedFd, size: Size) -> io::Result<()> {
+    let size = window_size(size);
+    // SAFETY: the descriptor is open for the call and the pointer is to a whole Winsize that outlives it.
+    unsafe { tiocswinsz(terminal.as_raw_fd(), &raw const size) }?;
+    Ok(())
+}
+
+/// The size of a terminal that is not ours.
+pub fn size_of(terminal: impl AsFd) -> io::Result<Size> {
+    let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open for the call and the pointer is to a whole Winsize that outlives it.
+    unsafe { tiocgwinsz(terminal.as_fd().as_raw_fd(), &raw mut size) }?;
+    Ok(Size::nearest(size.ws_col, size.ws_row))
+}
+
+/// What the guard reports, in order.
+#[derive(Debug)]
+pub struct Reports {
+    lines: Lines<BufReader<OwnedReadHalf>>,
+    guard: Child,
+}
+
+impl Reports {
+    /// The next report; `None` when the guard is gone. Cancel safe.
+    pub async fn next(&mut self) -> Option<Report> {
+        while let Ok(Some(line)) = self.lines.next_line().await {
+            if let Some(report) = Report::decode(&line) {
+                return Some(report);
+            }
+        }
+        // The line's end is the guard's own end, or moments before it.
+        let _ = self.guard.wait();
+        None
+    }
+}
+
+/// What the guard is told.
+#[derive(Debug)]
+pub struct Orders(OwnedWriteHalf);
+
+impl Orders {
+    /// Gives an order. A guard that is gone has nothing left to obey for.
+    pub async fn give(&mut self, order: Order) {
+        let _ = self.0.write_all(&order.encode()).await;
+    }
+}
+
+/// The binary to run as a guard: our own, also when its file has been replaced meanwhile.
+pub fn own_binary() -> io::Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() { Ok(own) } else { std::env::current_exe() }
+}
+
+/// Whether the first argument asks for a guard.
+pub fn is_guard(argument: Option<&OsStr>) -> bool {
+    argument.is_some_and(|argument| argument == GUARD_ARGUMENT)
+}

@@ -1,0 +1,120 @@
+//! A frame as the bytes that draw it: SGR for looks, OSC 8 for links, and the cursor where it was.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::frame::{Cell, Color, CursorShape, Frame, Style, Underline};
+
+/// What draws the frame on a blank or used terminal of the same size. Rows are separated by CR LF, so that taking the
+/// escape sequences out leaves the text.
+pub fn ansi(frame: &Frame) -> String {
+    let mut pen = Pen { out: String::with_capacity(frame.cells.len() * 2), style: Style::PLAIN, link: None };
+    pen.out.push_str("\x1b[0m\x1b[H\x1b[2J");
+    for (index, row) in frame.rows().enumerate() {
+        if index > 0 {
+            pen.out.push_str("\r\n");
+        }
+        pen.row(row);
+    }
+    pen.finish(frame)
+}
+
+struct Pen<'a> {
+    out: String,
+    style: Style,
+    link: Option<&'a Arc<str>>,
+}
+
+impl<'a> Pen<'a> {
+    fn row(&mut self, row: &'a [Cell]) {
+        let used = row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
+        for (column, cell) in row[..used].iter().enumerate() {
+            if cell.width == 0 {
+                continue;
+            }
+            self.look(&cell.style);
+            self.link(cell.hyperlink());
+            cell.push_text(&mut self.out);
+            // Terminals disagree on how wide a cluster is; saying where the next cell is keeps the rest in place.
+            let next = column + usize::from(cell.width);
+            if cell.extra.as_ref().is_some_and(|extra| !extra.combining.is_empty()) && next < used {
+                let _ = write!(self.out, "\x1b[{}G", next + 1);
+            }
+        }
+        // A coloured end of line must not run on into the next.
+        self.look(&Style::PLAIN);
+        self.link(None);
+    }
+
+    fn look(&mut self, style: &Style) {
+        if self.style != *style {
+            self.style = *style;
+            sgr(style, &mut self.out);
+        }
+    }
+
+    fn link(&mut self, link: Option<&'a Arc<str>>) {
+        if self.link != link {
+            self.link = link;
+            let _ = write!(self.out, "\x1b]8;;{}\x1b\\", link.map_or("", |uri| uri));
+        }
+    }
+
+    fn finish(mut self, frame: &Frame) -> String {
+        let cursor = frame.cursor;
+        let shape = match cursor.shape {
+            CursorShape::Block => 2,
+            CursorShape::Underline => 4,
+            CursorShape::Beam => 6,
+        } - u8::from(cursor.blinking);
+        let shown = if cursor.visible { 'h' } else { 'l' };
+        let _ = write!(self.out, "\x1b[{};{}H\x1b[{shape} q\x1b[?25{shown}", cursor.y + 1, cursor.x + 1);
+        self.out
+    }
+}
+
+/// Sets exactly this style, whatever was set before.
+fn sgr(style: &Style, out: &mut String) {
+    out.push_str("\x1b[0");
+    let flags = [
+        (style.bold, 1),
+        (style.dim, 2),
+        (style.italic, 3),
+        (style.inverse, 7),
+        (style.hidden, 8),
+        (style.strikethrough, 9),
+    ];
+    for (_, code) in flags.iter().filter(|(set, _)| *set) {
+        let _ = write!(out, ";{code}");
+    }
+    match style.underline {
+        Underline::None => {}
+        Underline::Single => out.push_str(";4"),
+        Underline::Double => out.push_str(";4:2"),
+        Underline::Curly => out.push_str(";4:3"),
+        Underline::Dotted => out.push_str(";4:4"),
+        Underline::Dashed => out.push_str(";4:5"),
+    }
+    color(style.foreground, 30, out);
+    color(style.background, 40, out);
+    match style.underline_color {
+        None | Some(Color::Default) => {}
+        Some(Color::Indexed(index)) => {
+            let _ = write!(out, ";58:5:{index}");
+        }
+        Some(Color::Rgb(red, green, blue)) => {
+            let _ = write!(out, ";58:2::{red}:{green}:{blue}");
+        }
+    }
+    out.push('m');
+}
+
+fn color(color: Color, base: u8, out: &mut String) {
+    let _ = match color {
+        Color::Default => Ok(()),
+        Color::Indexed(index @ 0..=7) => write!(out, ";{}", base + index),
+        Color::Indexed(index @ 8..=15) => write!(out, ";{}", base + 60 + index - 8),
+        Color::Indexed(index) => write!(out, ";{};5;{index}", base + 8),
+        Color::Rgb(red, green, blue) => write!(out, ";{};2;{red};{green};{blue}", base + 8),
+    };
+}

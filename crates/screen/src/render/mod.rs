@@ -1,0 +1,9 @@
+//! Ways to draw a frame.
+
+mod ansi;
+mod fingerprint;
+mod text;
+
+pub use ansi::ansi;
+pub use fingerprint::fingerprint;
+pub use text::{last_lines, lines, plain};

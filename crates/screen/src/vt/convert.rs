@@ -1,0 +1,154 @@
+//! From the emulator's words to ours.
+
+use std::sync::Arc;
+
+use alacritty_terminal::event::EventListener;
+use alacritty_terminal::term::cell::{Cell as EmulatorCell, Flags, Hyperlink};
+use alacritty_terminal::term::{Term, TermMode};
+use alacritty_terminal::vte::ansi::{Color as EmulatorColor, CursorShape as EmulatorShape, NamedColor};
+
+use crate::frame::{Cell, Color, Cursor, CursorShape, Extra, Style, Underline};
+use crate::modes::{Modes, MouseEncoding, MouseTracking};
+
+/// Neighbouring cells mostly share a link: it is converted once.
+#[derive(Default)]
+pub(super) struct Links(Option<(Hyperlink, Arc<str>)>);
+
+impl Links {
+    fn share(&mut self, link: Hyperlink) -> Arc<str> {
+        match &self.0 {
+            Some((known, shared)) if *known == link => Arc::clone(shared),
+            _ => {
+                let shared: Arc<str> = link.uri().into();
+                self.0 = Some((link, Arc::clone(&shared)));
+                shared
+            }
+        }
+    }
+}
+
+pub(super) fn cell(cell: &EmulatorCell, links: &mut Links) -> Cell {
+    let width = if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
+        0
+    } else if cell.flags.contains(Flags::WIDE_CHAR) {
+        2
+    } else {
+        1
+    };
+    // A tab leaves its character in the cell that it started from; what is shown there is a blank.
+    let character = if cell.c == '\t' || width == 0 { ' ' } else { cell.c };
+    let extra = cell.extra.as_ref().and_then(|_| {
+        let extra = Extra {
+            combining: cell.zerowidth().map(<[char]>::to_vec).unwrap_or_default(),
+            hyperlink: cell.hyperlink().map(|link| links.share(link)),
+        };
+        (extra != Extra::default()).then(|| Box::new(extra))
+    });
+    Cell { character, width, style: style(cell), extra }
+}
+
+pub(super) fn style(cell: &EmulatorCell) -> Style {
+    let has = |flag| cell.flags.contains(flag);
+    let underline = if has(Flags::UNDERCURL) {
+        Underline::Curly
+    } else if has(Flags::DOUBLE_UNDERLINE) {
+        Underline::Double
+    } else if has(Flags::DOTTED_UNDERLINE) {
+        Underline::Dotted
+    } else if has(Flags::DASHED_UNDERLINE) {
+        Underline::Dashed
+    } else if has(Flags::UNDERLINE) {
+        Underline::Single
+    } else {
+        Underline::None
+    };
+    Style {
+        foreground: color(cell.fg),
+        background: color(cell.bg),
+        underline_color: cell.underline_color().map(color),
+        underline,
+        bold: has(Flags::BOLD),
+        dim: has(Flags::DIM),
+        italic: has(Flags::ITALIC),
+        inverse: has(Flags::INVERSE),
+        hidden: has(Flags::HIDDEN),
+        strikethrough: has(Flags::STRIKEOUT),
+    }
+}
+
+fn color(color: EmulatorColor) -> Color {
+    match color {
+        EmulatorColor::Spec(rgb) => Color::Rgb(rgb.r, rgb.g, rgb.b),
+        EmulatorColor::Indexed(index) => Color::Indexed(index),
+        EmulatorColor::Named(name) => match name as usize {
+            index @ 0..=15 => Color::Indexed(index as u8),
+            dim if dim >= NamedColor::DimBlack as usize && dim <= NamedColor::DimWhite as usize => {
+                Color::Indexed((dim - NamedColor::DimBlack as usize) as u8)
+            }
+            _ => Color::Default,
+        },
+    }
+}
+
+pub(super) fn cursor<T: EventListener>(term: &Term<T>) -> Cursor {
+    let point = term.grid().cursor.point;
+    let style = term.cursor_style();
+    Cursor {
+        x: u16::try_from(point.column.0).unwrap_or(u16::MAX),
+        y: u16::try_from(point.line.0).unwrap_or(0),
+        visible: term.mode().contains(TermMode::SHOW_CURSOR) && style.shape != EmulatorShape::Hidden,
+        shape: match style.shape {
+            EmulatorShape::Underline => CursorShape::Underline,
+            EmulatorShape::Beam => CursorShape::Beam,
+            EmulatorShape::Block | EmulatorShape::HollowBlock | EmulatorShape::Hidden => CursorShape::Block,
+        },
+        blinking: style.blinking,
+    }
+}
+
+/// The parameter of DECSCUSR that sets this cursor.
+pub(super) fn cursor_style(cursor: &Cursor) -> u8 {
+    let steady = match cursor.shape {
+        CursorShape::Block => 2,
+        CursorShape::Underline => 4,
+        CursorShape::Beam => 6,
+    };
+    steady - u8::from(cursor.blinking)
+}
+
+pub(super) fn modes(mode: TermMode, modify_other_keys: u8) -> Modes {
+    let has = |flag| mode.contains(flag);
+    let kitty = [
+        (TermMode::DISAMBIGUATE_ESC_CODES, 1),
+        (TermMode::REPORT_EVENT_TYPES, 2),
+        (TermMode::REPORT_ALTERNATE_KEYS, 4),
+        (TermMode::REPORT_ALL_KEYS_AS_ESC, 8),
+        (TermMode::REPORT_ASSOCIATED_TEXT, 16),
+    ];
+    Modes {
+        application_cursor: has(TermMode::APP_CURSOR),
+        application_keypad: has(TermMode::APP_KEYPAD),
+        bracketed_paste: has(TermMode::BRACKETED_PASTE),
+        focus_events: has(TermMode::FOCUS_IN_OUT),
+        alternate_scroll: has(TermMode::ALTERNATE_SCROLL),
+        alternate_screen: has(TermMode::ALT_SCREEN),
+        mouse: if has(TermMode::MOUSE_MOTION) {
+            MouseTracking::Motion
+        } else if has(TermMode::MOUSE_DRAG) {
+            MouseTracking::Drag
+        } else if has(TermMode::MOUSE_REPORT_CLICK) {
+            MouseTracking::Click
+        } else {
+            MouseTracking::Off
+        },
+        mouse_encoding: if has(TermMode::SGR_MOUSE) {
+            MouseEncoding::Sgr
+        } else if has(TermMode::UTF8_MOUSE) {
+            MouseEncoding::Utf8
+        } else {
+            MouseEncoding::Legacy
+        },
+        kitty_keyboard: kitty.iter().filter(|(flag, _)| has(*flag)).map(|(_, bit)| bit).sum(),
+        modify_other_keys,
+    }
+}

@@ -1,0 +1,55 @@
+//! A blocking HTTP/1.1 client that hides nothing: tests forge `Host` and `Origin`, leave out `Content-Type`, and send
+//! bodies that the server refuses while they are on their way.
+
+mod request;
+mod response;
+
+use std::io::{self, BufReader, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpStream};
+use std::sync::mpsc;
+use std::time::Duration;
+
+pub use request::Request;
+pub use response::Response;
+
+use crate::PATIENCE;
+
+/// How long a socket may be silent. Longer than any wait that a test asks of the server.
+const SILENCE: Duration = PATIENCE.saturating_mul(2);
+
+/// How long a body may go on being written once its answer is here, before the connection is given up.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A connection to a port on loopback, for one request or, with [`Request::keep_alive`], for more.
+pub struct Connection {
+    port: u16,
+    reader: BufReader<TcpStream>,
+}
+
+impl Connection {
+    /// Connects to `127.0.0.1:port`.
+    pub fn open(port: u16) -> io::Result<Self> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(SILENCE))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        Ok(Self { port, reader: BufReader::new(stream) })
+    }
+
+    /// Sends a request and reads its answer, also one that comes before the request is written to its end, and one that
+    /// stands before a reset.
+    pub fn send(&mut self, request: &Request) -> io::Result<Response> {
+        let bytes = request.encode(self.port);
+        let mut writer = self.reader.get_ref().try_clone()?;
+        let (written, done) = mpsc::channel();
+        std::thread::scope(|scope| {
+            // What became of the writing is told by the answer: a server may well refuse before it has read everything.
+            scope.spawn(move || written.send(writer.write_all(&bytes)));
+            let response = Response::read(&mut self.reader, request.method());
+            if done.recv_timeout(GRACE).is_err() {
+                let _ = self.reader.get_ref().shutdown(Shutdown::Both);
+            }
+            response
+        })
+    }
+}

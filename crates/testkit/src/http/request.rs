@@ -1,0 +1,173 @@
+//! A request, header by header.
+
+use std::io;
+
+use super::{Connection, Response};
+
+/// What to send. A header given by the test takes the place of the one that would be sent by itself.
+#[derive(Debug, Clone)]
+pub struct Request {
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+    host: bool,
+    keep_alive: bool,
+    chunked: bool,
+}
+
+impl Request {
+    /// A request with any method and no body. `path` goes out as it stands, query included.
+    pub fn new(method: &str, path: &str) -> Self {
+        Self {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: None,
+            host: true,
+            keep_alive: false,
+            chunked: false,
+        }
+    }
+
+    /// A GET.
+    pub fn get(path: &str) -> Self {
+        Self::new("GET", path)
+    }
+
+    /// A POST with a body and no `Content-Type`.
+    pub fn post(path: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::new("POST", path).body(body)
+    }
+
+    /// A POST with a JSON body that is declared as such.
+    pub fn post_json(path: &str, body: &serde_json::Value) -> Self {
+        Self::post(path, body.to_string()).header("Content-Type", "application/json")
+    }
+
+    /// Gives the request a body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Adds a header. The same name twice is sent twice.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Leaves out `Host`, which HTTP/1.1 demands.
+    #[must_use]
+    pub fn without_host(mut self) -> Self {
+        self.host = false;
+        self
+    }
+
+    /// Asks the server to leave the connection open.
+    #[must_use]
+    pub fn keep_alive(mut self) -> Self {
+        self.keep_alive = true;
+        self
+    }
+
+    /// Sends the body in chunks, so that its length is not known beforehand.
+    #[must_use]
+    pub fn chunked(mut self) -> Self {
+        self.chunked = true;
+        self
+    }
+
+    /// Sends over a connection of its own.
+    pub fn send(&self, port: u16) -> io::Result<Response> {
+        Connection::open(port)?.send(self)
+    }
+
+    pub(super) fn method(&self) -> &str {
+        &self.method
+    }
+
+    pub(super) fn encode(&self, port: u16) -> Vec<u8> {
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
+        let mut put = |name: &str, value: &str| {
+            head.push_str(name);
+            head.push_str(": ");
+            head.push_str(value);
+            head.push_str("\r\n");
+        };
+        for (name, value) in &self.headers {
+            put(name, value);
+        }
+        if self.host && !self.names("host") {
+            put("Host", &format!("127.0.0.1:{port}"));
+        }
+        if !self.keep_alive && !self.names("connection") {
+            put("Connection", "close");
+        }
+        match &self.body {
+            Some(_) if self.chunked => put("Transfer-Encoding", "chunked"),
+            Some(body) if !self.names("content-length") => put("Content-Length", &body.len().to_string()),
+            _ => {}
+        }
+        head.push_str("\r\n");
+
+        let mut bytes = head.into_bytes();
+        match &self.body {
+            Some(body) if self.chunked => {
+                for chunk in body.chunks(16 * 1024) {
+                    bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+                    bytes.extend_from_slice(chunk);
+                    bytes.extend_from_slice(b"\r\n");
+                }
+                bytes.extend_from_slice(b"0\r\n\r\n");
+            }
+            Some(body) => bytes.extend_from_slice(body),
+            None => {}
+        }
+        bytes
+    }
+
+    fn names(&self, header: &str) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(request: &Request) -> String {
+        String::from_utf8(request.encode(80)).unwrap()
+    }
+
+    #[test]
+    fn a_post_declares_its_length_and_no_type() {
+        assert_eq!(
+            encoded(&Request::post("/a?b", "{}")),
+            "POST /a?b HTTP/1.1\r\nHost: 127.0.0.1:80\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+        );
+    }
+
+    #[test]
+    fn a_forged_header_takes_the_place_of_our_own() {
+        assert_eq!(
+            encoded(&Request::get("/").header("host", "evil.example").keep_alive()),
+            "GET / HTTP/1.1\r\nhost: evil.example\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn host_can_be_left_out() {
+        assert_eq!(encoded(&Request::get("/").without_host()), "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+    }
+
+    #[test]
+    fn a_chunked_body_has_no_length() {
+        assert_eq!(
+            encoded(&Request::post("/", "hey").chunked().without_host().keep_alive()),
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhey\r\n0\r\n\r\n"
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! The proving ground: what Wheelhouse's own tests share. A dev-dependency only.
+//!
+//! [`Wh`] is the program under test, asked over its [`http`] door. [`Tmux`] is a second opinion on what a terminal shows.
+//! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. All waiting goes through [`deadline`].
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "this crate runs in tests only, where a panic is a verdict and stderr is the report"
+)]
+
+pub mod deadline;
+pub mod http;
+pub mod lab;
+pub mod model;
+mod output;
+pub mod process;
+pub mod tmux;
+pub mod wh;
+
+pub use deadline::{PATIENCE, eventually, eventually_within};
+pub use lab::Lab;
+pub use model::Model;
+pub use tmux::Tmux;
+pub use wh::Wh;

@@ -1,0 +1,129 @@
+//! Google's Gemini API, as Gemini CLI uses it: `POST …:streamGenerateContent` and `…:generateContent`.
+
+use std::path::Path;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::script::Behaviour;
+use super::stream::Stream;
+use super::turn::{Failure, Reply, ToolCall, Turn, strings};
+
+/// The user's text is the last text in the last content.
+pub(super) fn read(body: &Value) -> Turn {
+    let last = body["contents"].as_array().and_then(|contents| contents.last());
+    let parts = last.map_or(&Value::Null, |content| &content["parts"]);
+    let tools = body["tools"].as_array().into_iter().flatten();
+    Turn {
+        text: strings(parts, "text").filter(|text| !text.is_empty()).last().unwrap_or_default().to_owned(),
+        tools: tools.flat_map(|tool| strings(&tool["functionDeclarations"], "name")).map(str::to_owned).collect(),
+        tool_done: parts.as_array().into_iter().flatten().any(|part| !part["functionResponse"].is_null()),
+    }
+}
+
+pub(super) fn answer(body: &Value, turn: &Turn, project: &Path, stream: bool) -> Result<Response, Failure> {
+    let reply = turn.reply(|behaviour| tool_for(behaviour, project))?;
+    Ok(match stream {
+        true => streamed(reply).into_response(),
+        false => Json(whole(body, &reply)).into_response(),
+    })
+}
+
+fn tool_for(behaviour: &Behaviour, project: &Path) -> Option<ToolCall> {
+    let (tool, arguments) = match behaviour {
+        Behaviour::Shell(command) => ("run_shell_command", json!({"command": command, "description": "run it"})),
+        Behaviour::Write { path, text } => ("write_file", json!({"file_path": project.join(path), "content": text})),
+        Behaviour::Call { tool, arguments } => (tool.as_str(), arguments.clone()),
+        _ => return None,
+    };
+    Some(ToolCall { tool: tool.to_owned(), arguments })
+}
+
+fn function_call(call: &ToolCall) -> Value {
+    json!({"functionCall": {"name": call.tool, "args": call.arguments}})
+}
+
+fn whole(body: &Value, reply: &Reply) -> Value {
+    let part = match reply {
+        _ if wants_json(body) => json!({"text": verdict().to_string()}),
+        Reply::Call(call) => function_call(call),
+        Reply::Say(speech) => json!({"text": speech.words.concat()}),
+    };
+    chunk(part, true)
+}
+
+fn streamed(reply: Reply) -> Stream {
+    let mut stream = Stream::default();
+    match reply {
+        Reply::Call(call) => stream.data(&chunk(function_call(&call), true)),
+        Reply::Say(speech) => {
+            // An answer without a finish reason is an error to Gemini CLI, so an empty one still has a chunk.
+            let last = speech.words.len().saturating_sub(1);
+            let words = if speech.words.is_empty() { vec![String::new()] } else { speech.words };
+            for (index, word) in words.iter().enumerate() {
+                stream.data(&chunk(json!({"text": word}), index == last));
+                stream.pause(speech.pace);
+            }
+        }
+    }
+    stream
+}
+
+fn chunk(part: Value, last: bool) -> Value {
+    let mut candidate = json!({"content": {"role": "model", "parts": [part]}, "index": 0});
+    if last {
+        candidate["finishReason"] = "STOP".into();
+    }
+    let usage = json!({"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2});
+    json!({"candidates": [candidate], "usageMetadata": usage})
+}
+
+/// True for the questions that Gemini CLI asks on its own account, about routing and whose turn it is.
+fn wants_json(body: &Value) -> bool {
+    let config = &body["generationConfig"];
+    !config["responseJsonSchema"].is_null() || !config["responseSchema"].is_null()
+}
+
+/// One answer that fits all of those questions.
+fn verdict() -> Value {
+    json!({
+        "reasoning": "simple",
+        "model_choice": "flash",
+        "complexity_reasoning": "x",
+        "complexity_score": 1,
+        "next_speaker": "user",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_text_of_the_last_content_counts() {
+        let turn = read(&json!({
+            "contents": [
+                {"role": "user", "parts": [{"text": "context"}]},
+                {"role": "user", "parts": [{"text": "more"}, {"text": "hello"}, {"text": ""}]},
+            ],
+            "tools": [{"functionDeclarations": [{"name": "a"}, {"name": "b"}]}, {"googleSearch": {}}],
+        }));
+        assert_eq!(turn, Turn { text: "hello".into(), tools: vec!["a".into(), "b".into()], tool_done: false });
+        assert_eq!(read(&Value::Null), Turn::default());
+    }
+
+    #[test]
+    fn a_function_response_ends_the_turn() {
+        let body = json!({"contents": [{"role": "user", "parts": [{"functionResponse": {"name": "a"}}]}]});
+        assert!(read(&body).tool_done);
+    }
+
+    #[test]
+    fn a_question_with_a_schema_gets_json() {
+        let body = json!({"generationConfig": {"responseJsonSchema": {}}});
+        let reply = Turn::default().reply(|_| None).unwrap();
+        let text = whole(&body, &reply)["candidates"][0]["content"]["parts"][0]["text"].clone();
+        assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), verdict());
+    }
+}

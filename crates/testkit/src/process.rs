@@ -1,0 +1,134 @@
+//! Processes that a test started, and those that they started: who is there, and how to end them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::deadline;
+
+/// The process as the kernel's tables take it.
+pub fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id().try_into().expect("a pid fits the kernel's type"))
+}
+
+/// True while the process runs; a zombie does not.
+pub fn running(pid: Pid) -> bool {
+    stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
+}
+
+/// The children of `root`, their children, and so on, running at this moment. Children that a dead parent left to init are not found.
+pub fn descendants(root: Pid) -> Vec<Pid> {
+    let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).map(Pid::from_raw) else {
+            continue;
+        };
+        if let Some((_, parent)) = stat(pid) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(parent) = next.pop() {
+        let of_parent = children.remove(&parent).unwrap_or_default();
+        next.extend(&of_parent);
+        found.extend(of_parent);
+    }
+    found
+}
+
+/// Ends `child` and all that descend from it: politely first, after `grace` by force. The error says what needed force.
+pub fn end(child: &mut Child, grace: Duration) -> Result<(), String> {
+    if matches!(child.try_wait(), Ok(Some(_))) {
+        return Ok(());
+    }
+    let root = pid(child);
+    let mut family = descendants(root);
+    let _ = kill(root, Signal::SIGTERM);
+    if wait(child, grace).is_none() {
+        family.extend(descendants(root));
+        let _ = child.kill();
+        let _ = child.wait();
+        force(&family);
+        return Err(format!("process {root} did not end within {grace:?} of SIGTERM"));
+    }
+    let gone = deadline::before(grace, || (!family.iter().any(|&pid| running(pid))).then_some(()));
+    if gone.is_none() {
+        let left = force(&family);
+        return Err(format!("process {root} ended and left these behind: {}", left.join(", ")));
+    }
+    Ok(())
+}
+
+/// Kills those that still run, and names them.
+fn force(family: &[Pid]) -> Vec<String> {
+    let mut killed = Vec::new();
+    for &pid in family.iter().filter(|&&pid| running(pid)) {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        killed.push(format!("{pid} ({})", name.trim_end()));
+        let _ = kill(pid, Signal::SIGKILL);
+    }
+    killed
+}
+
+/// How `child` ended, if it does before `patience` is at its end.
+pub fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    deadline::before(patience, || child.try_wait().expect("a child of ours can be waited for"))
+}
+
+/// State letter and parent of a process, from `/proc/PID/stat`, whose second field may hold spaces and parentheses.
+fn stat(pid: Pid) -> Option<(char, Pid)> {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = line.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let parent = fields.next()?.parse().ok()?;
+    Some((state, Pid::from_raw(parent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::eventually;
+
+    fn shell(script: &str) -> Child {
+        Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().expect("sh is there")
+    }
+
+    #[test]
+    fn a_polite_program_ends_by_sigterm() {
+        let mut child = shell("exec sleep 600");
+        assert_eq!(end(&mut child, deadline::PATIENCE), Ok(()));
+        assert!(!running(pid(&child)));
+    }
+
+    #[test]
+    fn a_stubborn_program_ends_with_its_children() {
+        let mut child = shell("trap '' TERM; setsid sleep 600 & while :; do wait; done");
+        let root = pid(&child);
+        let sleeper = eventually("sh starts its child", || descendants(root).first().copied());
+        let forced = end(&mut child, Duration::from_millis(50)).unwrap_err();
+        assert!(forced.contains("did not end"), "{forced}");
+        eventually("the child is gone", || (!running(sleeper)).then_some(()));
+    }
+
+    #[test]
+    fn what_a_program_leaves_behind_is_named_and_ended() {
+        let mut child = shell("setsid sleep 600 & wait");
+        let root = pid(&child);
+        let sleeper = eventually("sh starts its child", || {
+            descendants(root)
+                .into_iter()
+                .find(|&pid| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n"))
+        });
+        let forced = end(&mut child, Duration::from_millis(50)).unwrap_err();
+        assert!(forced.ends_with(&format!("left these behind: {sleeper} (sleep)")), "{forced}");
+        eventually("the child is gone", || (!running(sleeper)).then_some(()));
+    }
+}

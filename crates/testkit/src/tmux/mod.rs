@@ -1,0 +1,240 @@
+//! tmux as a second opinion: a program in a pane of an exact size, and what a person would see there.
+
+mod replay;
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+use unicode_width::UnicodeWidthStr;
+
+use crate::deadline::{PATIENCE, before};
+
+/// How to start a pane.
+#[must_use]
+pub struct Options {
+    cols: u16,
+    rows: u16,
+    history: u32,
+    directory: Option<PathBuf>,
+    inherit: bool,
+    env: Vec<(String, String)>,
+}
+
+impl Options {
+    /// How many lines of scrollback the pane keeps.
+    pub fn history(mut self, lines: u32) -> Self {
+        self.history = lines;
+        self
+    }
+
+    /// Sets a variable for the program.
+    pub fn env(mut self, name: &str, value: impl Display) -> Self {
+        self.env.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// Starts the program with these variables and nothing of the test's own environment, but for what tmux sets.
+    pub fn environment(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.inherit = false;
+        self.env = env.into_iter().collect();
+        self
+    }
+
+    /// The directory that the program starts in.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Starts the program: a command and its arguments, not a shell line.
+    #[track_caller]
+    pub fn start(self, command: &[&str]) -> Tmux {
+        static SERVERS: AtomicU32 = AtomicU32::new(0);
+        let number = SERVERS.fetch_add(1, Ordering::Relaxed);
+        let tmux = Tmux {
+            name: format!("wh-testkit-{}-{number}", std::process::id()),
+            sockets: tempfile::tempdir().expect("a directory for the socket of tmux"),
+            cols: self.cols,
+            rows: self.rows,
+        };
+        let mut server = tmux.command();
+        if !self.inherit {
+            server.env_clear().env("TMUX_TMPDIR", tmux.sockets.path());
+        }
+        server.envs(self.env);
+        if let Some(directory) = &self.directory {
+            server.current_dir(directory);
+        }
+        // These count for panes that start after them.
+        for (option, value) in [
+            ("status", "off"),
+            ("escape-time", "0"),
+            ("default-terminal", "tmux-256color"),
+            ("history-limit", &self.history.to_string()),
+        ] {
+            server.args(["set-option", "-g", option, value, ";"]);
+        }
+        let (cols, rows) = (self.cols.to_string(), self.rows.to_string());
+        server.args(["new-session", "-d", "-x", &cols, "-y", &rows, "--"]);
+        // A single word would be read as a shell line.
+        server.arg("env").args(command.iter().map(|word| literal(word)));
+        // tmux 3.3 crashes when a session starts with this on.
+        server.args([";", "set-option", "-g", "window-size", "manual"]);
+        run(&mut server).unwrap_or_else(|error| panic!("{error}"));
+        tmux
+    }
+}
+
+/// A tmux server of its own with one pane. Its drop ends the server and what runs in it.
+pub struct Tmux {
+    name: String,
+    sockets: TempDir,
+    cols: u16,
+    rows: u16,
+}
+
+impl Tmux {
+    /// True when tmux is installed.
+    pub fn available() -> bool {
+        run(Command::new("tmux").arg("-V")).is_ok()
+    }
+
+    /// Starts a program in a pane of that size.
+    #[track_caller]
+    pub fn start(cols: u16, rows: u16, command: &[&str]) -> Self {
+        Self::options(cols, rows).start(command)
+    }
+
+    /// As [`Tmux::start`], with something said otherwise.
+    pub fn options(cols: u16, rows: u16) -> Options {
+        Options { cols, rows, history: 2_000, directory: None, inherit: true, env: Vec::new() }
+    }
+
+    /// The rows of the visible screen from top to bottom, each padded with blanks to the width.
+    #[track_caller]
+    pub fn capture(&self) -> Vec<String> {
+        let captured = self.expect(&["capture-pane", "-p"]);
+        let mut rows: Vec<String> = captured.lines().map(|row| self.padded(row)).collect();
+        rows.resize_with(self.rows.into(), || self.padded(""));
+        rows
+    }
+
+    /// The rows that have scrolled out of the screen, oldest first, padded as in [`Tmux::capture`].
+    #[track_caller]
+    pub fn history(&self) -> Vec<String> {
+        // With nothing scrolled out, tmux would give the first row of the screen.
+        if self.format("#{history_size}") == "0" {
+            return Vec::new();
+        }
+        let captured = self.expect(&["capture-pane", "-p", "-S", "-", "-E", "-1"]);
+        captured.lines().map(|row| self.padded(row)).collect()
+    }
+
+    /// Column and row of the cursor, from zero. Behind a full row it stands in the last column, where a person sees it;
+    /// tmux itself counts one further.
+    #[track_caller]
+    pub fn cursor(&self) -> (u16, u16) {
+        let at = self.format("#{cursor_x} #{cursor_y}");
+        let (x, y): (u16, u16) = at
+            .split_once(' ')
+            .and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)))
+            .unwrap_or_else(|| panic!("tmux gives no cursor: {at:?}"));
+        (x.min(self.cols.saturating_sub(1)), y)
+    }
+
+    /// What a tmux format says of the pane, for example `#{pane_title}`.
+    #[track_caller]
+    pub fn format(&self, format: &str) -> String {
+        self.expect(&["display-message", "-p", format])
+    }
+
+    /// Presses keys by their tmux names, for example `["C-c", "Enter"]`.
+    #[track_caller]
+    pub fn send_keys(&self, keys: &[&str]) {
+        let mut args = vec!["send-keys".to_owned(), "--".to_owned()];
+        args.extend(keys.iter().map(|key| literal(key)));
+        self.expect(&args);
+    }
+
+    /// Types text as it stands.
+    #[track_caller]
+    pub fn send_text(&self, text: &str) {
+        self.expect(&["send-keys", "-l", "--", &literal(text)]);
+    }
+
+    /// Gives the pane another size.
+    #[track_caller]
+    pub fn resize(&mut self, cols: u16, rows: u16) {
+        self.expect(&["resize-window", "-x", &cols.to_string(), "-y", &rows.to_string()]);
+        (self.cols, self.rows) = (cols, rows);
+    }
+
+    /// Waits until a row of the screen holds the text, and gives the screen. Panics with the screen when it does not come.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) -> Vec<String> {
+        let mut screen = Vec::new();
+        let seen = before(PATIENCE, || {
+            screen = self.capture();
+            screen.iter().any(|row| row.contains(text)).then_some(())
+        });
+        assert!(seen.is_some(), "{text:?} does not come up; the screen is\n{}", screen.join("\n"));
+        screen
+    }
+
+    /// True while the program runs.
+    pub fn alive(&self) -> bool {
+        run(self.command().args(["list-panes"])).is_ok()
+    }
+
+    /// Runs a tmux command against this server. The error says what tmux said.
+    pub fn run(&self, args: &[impl AsRef<OsStr>]) -> Result<String, String> {
+        run(self.command().args(args))
+    }
+
+    #[track_caller]
+    fn expect(&self, args: &[impl AsRef<OsStr>]) -> String {
+        self.run(args).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-u", "-f", "/dev/null", "-L", &self.name]);
+        command.env("TMUX_TMPDIR", self.sockets.path()).env_remove("TMUX");
+        command
+    }
+
+    fn padded(&self, row: &str) -> String {
+        let missing = usize::from(self.cols).saturating_sub(row.width());
+        format!("{row}{}", " ".repeat(missing))
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // The server is gone already when the program has ended.
+        let _ = self.run(&["kill-server"]);
+    }
+}
+
+/// A word that tmux does not take for the end of its command.
+fn literal(word: &str) -> String {
+    match word.strip_suffix(';') {
+        Some(rest) => format!("{rest}\\;"),
+        None => word.to_owned(),
+    }
+}
+
+/// Runs tmux to its end; gives its stdout, or says what it said.
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run tmux: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?} failed ({}): {}", output.status, said.trim_end()));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+}

@@ -1,0 +1,297 @@
+//! `wh run`.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+use wh_client::Surface;
+use wh_core::terminal::{Exit, Size};
+use wh_doors::http;
+use wh_engine::terminal::{self, ScreenSpec, StartError, TerminalSession, TerminalSpec};
+use wh_screen::log::DEFAULT_CHARACTERS;
+use wh_screen::pty::TERM;
+
+use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
+use crate::failure::{Failure, code, say};
+use crate::person::Person;
+use crate::runtime::Entry;
+
+/// How long the last of what the program started may take to die after the program has.
+const LAST_RITES: Duration = Duration::from_secs(5);
+
+/// What an outer terminal says of itself to its programs. A terminal of our own is not that one.
+const OUTER_TERMINAL: [&str; 16] = [
+    "COLUMNS",
+    "LINES",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "VTE_VERSION",
+    "KITTY_WINDOW_ID",
+    "KITTY_PID",
+    "WEZTERM_PANE",
+    "ALACRITTY_WINDOW_ID",
+    "ITERM_SESSION_ID",
+    "LC_TERMINAL",
+    "WT_SESSION",
+    "KONSOLE_VERSION",
+];
+
+/// Run a program in a terminal under control
+///
+/// On a terminal you see and use the program as if it ran bare, while others may watch and type through the control
+/// plane. Without a terminal, or with --headless, it runs in a virtual one. wh exits with the program's exit code, 128+n
+/// if signal n ended it; nothing that the program started outlives wh.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wh run --demo --control-port 9090                         the built-in demonstration
+  wh run --control-port 9090 -- claude                      any program, with a door for others
+  wh run --headless --control-port 0 -- bash --norc         no terminal needed; the port is printed
+  curl localhost:9090/control/send_input -d '{\"text\":\"ls\",\"key\":\"enter\"}'
+  curl localhost:9090/control/wait -d '{\"condition\":\"screen_stable 300\"}'
+  curl localhost:9090/control/screen | jq -r .plain
+
+Exit codes of wh itself: 2 wrong usage, 125 wh failed (a port in use), 126 the program cannot be
+executed, 127 there is no such program. All others are the program's.
+
+Environment: WH_CONTROL_TOKEN (see --control-token-file), CONTROL_PLANE_BUFFER (characters of raw
+output kept for ?history=1, 4000), XDG_RUNTIME_DIR (where runs are listed), WH_LOG (error, warn,
+info, debug, trace: what wh itself does, on standard error, without a terminal only).")]
+pub struct Run {
+    #[command(flatten)]
+    control: ControlArguments,
+
+    /// Size of the virtual terminal; a real one has its own
+    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
+    size: Size,
+
+    /// Use a virtual terminal even on a real one
+    #[arg(long)]
+    headless: bool,
+
+    /// Keep the control plane open for so many seconds after the program has ended
+    #[arg(long, value_name = "SECS", default_value_t = 0)]
+    linger: u32,
+
+    /// Lines kept above the screen, for wrapping them anew when the size changes
+    #[arg(long, value_name = "LINES", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    scrollback: u32,
+
+    /// Run the program in this directory
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+
+    /// Set a variable for the program; may be repeated
+    #[arg(long, value_name = "K=V", value_parser = variable)]
+    env: Vec<(OsString, OsString)>,
+
+    /// Run the built-in demonstration program
+    #[arg(long, conflicts_with = "command")]
+    demo: bool,
+
+    /// The program and its arguments
+    #[arg(last = true, value_name = "CMD", required_unless_present = "demo")]
+    command: Vec<OsString>,
+}
+
+fn variable(text: &str) -> Result<(OsString, OsString), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+impl Run {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::new(code::FAILED, format!("cannot start: {error}")))?;
+        let result = runtime.block_on(self.under_control());
+        // A thread may still sit in a read of the person's terminal; it has nothing left to say.
+        runtime.shutdown_background();
+        result
+    }
+
+    async fn under_control(self) -> Result<ExitCode, Failure> {
+        let person = if self.headless { None } else { Person::here() };
+        log_to_stderr(person.is_none())?;
+        let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
+        let control = self.control.open().await?;
+        let linger = Duration::from_secs(self.linger.into());
+        let spec = self.spec(person.as_ref(), control.as_ref())?;
+        let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let session = terminal::start(spec).await.map_err(|error| cannot_start(&error))?;
+        let door = control.map(|control| Door::open(control, session.surface.clone(), command));
+        if door.is_none() && person.is_none() {
+            say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
+        }
+        let exit = live(session, person, &mut signals).await;
+        if let Some(door) = door {
+            tokio::select! {
+                () = tokio::time::sleep(linger) => {}
+                () = signals.next() => {}
+            }
+            door.close().await;
+        }
+        Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
+    }
+
+    fn spec(self, person: Option<&Person>, control: Option<&Control>) -> Result<TerminalSpec, Failure> {
+        let command = if self.demo { demo_command(control)? } else { self.command };
+        let mut environment = Vec::new();
+        let mut withheld: Vec<OsString> = vec![TOKEN_VARIABLE.into()];
+        if person.is_none() {
+            environment = vec![("TERM".into(), TERM.into()), ("COLORTERM".into(), "truecolor".into())];
+            withheld.extend(OUTER_TERMINAL.map(OsString::from));
+        }
+        environment.extend(self.env);
+        let terminal = person.map(Person::terminal).transpose().map_err(|error| Failure::new(code::FAILED, error))?;
+        Ok(TerminalSpec {
+            command,
+            directory: self.cwd,
+            environment,
+            withheld,
+            size: person.map_or(self.size, Person::size),
+            terminal,
+            // Nobody can look without a door: then the program's bytes go by unread.
+            screen: match control {
+                Some(_) => {
+                    Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log_characters()? })
+                }
+                None => None,
+            },
+        })
+    }
+}
+
+fn demo_command(control: Option<&Control>) -> Result<Vec<OsString>, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(code::FAILED, format!("cannot find the demonstration: {error}")))?;
+    let mut command = vec![own.into_os_string(), "demo".into()];
+    command.extend(control.into_iter().flat_map(|control| [OsString::from("--url"), control.url().into()]));
+    Ok(command)
+}
+
+fn log_characters() -> Result<usize, Failure> {
+    match std::env::var("CONTROL_PLANE_BUFFER") {
+        Err(_) => Ok(DEFAULT_CHARACTERS),
+        Ok(text) => text.trim().parse().map_err(|_| {
+            Failure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER is {text:?}"))
+                .hint("give a number of characters, for example 4000")
+        }),
+    }
+}
+
+fn log_to_stderr(free: bool) -> Result<(), Failure> {
+    let Ok(level) = std::env::var("WH_LOG") else { return Ok(()) };
+    let level: tracing_subscriber::filter::LevelFilter = level.parse().map_err(|_| {
+        Failure::new(code::USAGE, format!("WH_LOG is {level:?}")).hint("give error, warn, info, debug or trace")
+    })?;
+    // On a person's terminal a log would be drawn over the program.
+    if free {
+        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
+    }
+    Ok(())
+}
+
+fn cannot_start(error: &StartError) -> Failure {
+    match error.program_error().map(io::Error::kind) {
+        Some(io::ErrorKind::NotFound) => Failure::new(code::NOT_FOUND, error).hint("is it installed, and on the PATH?"),
+        Some(_) => Failure::new(code::NOT_EXECUTABLE, error),
+        None => Failure::new(code::FAILED, error),
+    }
+}
+
+/// Waits for the end of the program, and passes on what ends it sooner.
+async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Signals) -> Exit {
+    let TerminalSession { surface, mut ended, mut empty, .. } = session;
+    let mut attached = match person {
+        Some(person) => Some(person.attach(&surface).await),
+        None => None,
+    };
+    let mut asked = false;
+    let exit = loop {
+        tokio::select! {
+            exit = &mut ended => break exit.unwrap_or(Exit::Unknown),
+            () = signals.next() => {
+                // The first asks; who asks again means it.
+                let _ = surface.end(asked).await;
+                asked = true;
+            }
+        }
+    };
+    if let Some(attached) = attached.take() {
+        attached.detach(&surface, exit).await;
+    }
+    let _ = tokio::time::timeout(LAST_RITES, async {
+        loop {
+            tokio::select! {
+                _ = &mut empty => return,
+                () = signals.next() => drop(surface.end(true).await),
+            }
+        }
+    })
+    .await;
+    exit
+}
+
+/// The signals by which wh is asked to end.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
+}
+
+/// The HTTP door while it is open.
+struct Door {
+    stop: oneshot::Sender<()>,
+    served: tokio::task::JoinHandle<()>,
+    entry: Option<Entry>,
+}
+
+impl Door {
+    fn open(control: Control, surface: Surface, command: Vec<String>) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let (url, port) = (control.url(), control.address.port());
+        let router = http::router(surface, control.access);
+        let served = tokio::spawn(http::serve(control.listener, router, async { drop(stopped.await) }));
+        let entry = Entry::enter(port, url.clone(), command);
+        if let Err(error) = &entry {
+            say(&format!("wh: other commands will not find this run: {error}"));
+        }
+        say(&serde_json::json!({"event": "control-listening", "url": url, "port": port, "pid": std::process::id()})
+            .to_string());
+        Self { stop, served, entry: entry.ok() }
+    }
+
+    async fn close(self) {
+        drop(self.entry);
+        let _ = self.stop.send(());
+        let _ = self.served.await;
+    }
+}

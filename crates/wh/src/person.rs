@@ -1,0 +1,210 @@
+//! The person's terminal: raw while a program has it, given back on every way out.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+use nix::unistd::Pid;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use wh_client::{Attachment, FromTerminal, Look, Surface, ToTerminal};
+use wh_core::terminal::{Exit, Size};
+use wh_screen::modes::{Modes, MouseTracking};
+use wh_screen::pty::{guard, size_of};
+
+/// Pieces of output that may wait for the terminal. Beyond that the program waits, as it would without us.
+const OUTPUT_PIECES: usize = 16;
+/// Pieces of typing that may wait for the program. Beyond that they wait in the terminal.
+const INPUT_PIECES: usize = 16;
+/// How long a terminal that takes no output is waited for at the end.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// A person at a terminal.
+#[derive(Debug)]
+pub struct Person {
+    size: Size,
+}
+
+impl Person {
+    /// The person at our own terminal, if it is one in both directions.
+    pub fn here() -> Option<Self> {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return None;
+        }
+        Some(Self { size: size_of(io::stdin()).ok()? })
+    }
+
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The terminal itself, for the guard to give back if we cannot.
+    pub fn terminal(&self) -> io::Result<OwnedFd> {
+        io::stdin().as_fd().try_clone_to_owned()
+    }
+
+    /// Gives the terminal to the program behind `surface`.
+    pub async fn attach(self, surface: &Surface) -> Attached {
+        restore_on_panic();
+        go_raw();
+        let (output, to_terminal) = mpsc::channel(OUTPUT_PIECES);
+        let (typed, input) = mpsc::channel(INPUT_PIECES);
+        let (change, changes) = mpsc::channel(4);
+        let size = size_of(io::stdin()).unwrap_or(self.size);
+        let _ = surface.attach(Attachment { size, output, input, changes }).await;
+        thread::spawn(move || read_keyboard(&typed));
+        let (tell_written, written) = oneshot::channel();
+        let continued = change.clone();
+        thread::spawn(move || {
+            write_display(to_terminal, &continued);
+            let _ = tell_written.send(());
+        });
+        let watcher = tokio::spawn(watch_window(change));
+        Attached { written, watcher, _raw: Raw }
+    }
+}
+
+/// A terminal that a program has now.
+pub struct Attached {
+    written: oneshot::Receiver<()>,
+    watcher: tokio::task::JoinHandle<()>,
+    _raw: Raw,
+}
+
+impl Attached {
+    /// Takes the terminal back after the program's end, with whatever the program left switched on.
+    pub async fn detach(self, surface: &Surface, exit: Exit) {
+        let _ = tokio::time::timeout(LAST_OUTPUT, self.written).await;
+        self.watcher.abort();
+        let left_on = match surface.look(Look::default()).await {
+            Ok(shown) => anything_on(&shown.frame.modes) || !shown.frame.cursor.visible,
+            // Nobody kept track: a program that was killed had no chance to clean up.
+            Err(_) => exit.signal().is_some(),
+        };
+        if left_on {
+            let _ = write_out(guard::RESET);
+        }
+    }
+}
+
+fn anything_on(modes: &Modes) -> bool {
+    modes.alternate_screen
+        || modes.bracketed_paste
+        || modes.focus_events
+        || modes.application_cursor
+        || modes.kitty_keyboard != 0
+        || modes.modify_other_keys != 0
+        || modes.mouse != MouseTracking::Off
+}
+
+/// The settings to go back to, while the terminal is raw.
+static SAVED: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Every byte as it comes, in both directions.
+fn go_raw() {
+    let Ok(settings) = tcgetattr(io::stdin()) else { return };
+    let mut raw = settings.clone();
+    cfmakeraw(&mut raw);
+    if tcsetattr(io::stdin(), SetArg::TCSADRAIN, &raw).is_ok() {
+        *SAVED.lock().unwrap_or_else(PoisonError::into_inner) = Some(settings);
+    }
+}
+
+/// Back to what it was. Does nothing the second time.
+fn give_back() {
+    if let Some(settings) = SAVED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let _ = tcsetattr(io::stdin(), SetArg::TCSADRAIN, &settings);
+    }
+}
+
+/// Gives the terminal back when it goes.
+struct Raw;
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// A panic's message must be readable, and the terminal usable, whichever thread it comes from.
+fn restore_on_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        give_back();
+        let _ = write_out(guard::RESET);
+        before(panic);
+    }));
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+fn read_keyboard(typed: &mpsc::Sender<Bytes>) {
+    let mut keyboard = io::stdin().lock();
+    let mut buffer = [0; 4096];
+    loop {
+        match keyboard.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => {
+                if typed.blocking_send(Bytes::copy_from_slice(&buffer[..count])).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn write_display(mut output: mpsc::Receiver<ToTerminal>, change: &mpsc::Sender<FromTerminal>) {
+    while let Some(message) = output.blocking_recv() {
+        match message {
+            ToTerminal::Output(bytes) => {
+                if write_out(&bytes).is_err() {
+                    return;
+                }
+            }
+            ToTerminal::Stopped => {
+                suspend();
+                let _ = change.blocking_send(FromTerminal::Continue);
+            }
+        }
+    }
+}
+
+/// Gives the terminal back to the person's shell, until they come back.
+fn suspend() {
+    give_back();
+    // The whole group, as the terminal itself would have done it.
+    let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
+    go_raw();
+}
+
+/// Tells of every new size, and takes the terminal again when we were stopped and go on.
+async fn watch_window(change: mpsc::Sender<FromTerminal>) {
+    let (Ok(mut resized), Ok(mut continued)) =
+        (signal(SignalKind::window_change()), signal(SignalKind::from_raw(nix::libc::SIGCONT)))
+    else {
+        // Without signals the size stays what it was; the channel stays open so that the terminal stays attached.
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::select! {
+            _ = resized.recv() => {}
+            _ = continued.recv() => {}
+        }
+        if let Ok(size) = size_of(io::stdin())
+            && change.send(FromTerminal::Resized(size)).await.is_err()
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The runtime directory: one small file for each run with a control plane, by which other commands find it.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+use serde::{Deserialize, Serialize};
+
+/// What is known of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Its process.
+    pub pid: u32,
+    /// When that process started, as the system counts: tells it from a later one with the same id.
+    pub process_start: u64,
+    /// The control plane's port.
+    pub port: u16,
+    /// And its address.
+    pub url: String,
+    /// What runs.
+    pub command: Vec<String>,
+    /// Since when.
+    pub started_at: String,
+    /// The version of wh.
+    pub version: String,
+}
+
+/// A run's entry in the runtime directory, for as long as it lives.
+#[derive(Debug)]
+pub struct Entry(PathBuf);
+
+impl Entry {
+    /// Enters this process, and clears away what others have left behind.
+    pub fn enter(port: u16, url: String, command: Vec<String>) -> io::Result<Self> {
+        let directory = directory()?;
+        let _ = list(&directory, true);
+        let pid = std::process::id();
+        let run = RunFile {
+            pid,
+            process_start: process_start(pid).unwrap_or(0),
+            port,
+            url,
+            command,
+            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let path = directory.join(format!("run-{pid}.json"));
+        let unfinished = directory.join(format!("run-{pid}.json.new"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        file.write_all(&serde_json::to_vec(&run)?)?;
+        fs::rename(&unfinished, &path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The runs that live, oldest first.
+pub fn live() -> io::Result<Vec<RunFile>> {
+    list(&directory()?, false)
+}
+
+fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
+    let mut runs = Vec::new();
+    for path in fs::read_dir(directory)?.flatten().map(|entry| entry.path()) {
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let run = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<RunFile>(&bytes).ok());
+        match run.filter(|run| process_start(run.pid) == Some(run.process_start)) {
+            Some(run) => runs.push(run),
+            None if remove_stale => drop(fs::remove_file(&path)),
+            None => {}
+        }
+    }
+    runs.sort_by(|one, other| one.started_at.cmp(&other.started_at));
+    Ok(runs)
+}
+
+/// The directory, made if need be. One that others could write to is not used: they could name doors of their own there.
+fn directory() -> io::Result<PathBuf> {
+    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|base| !base.is_empty()) {
+        Some(base) => PathBuf::from(base).join("wheelhouse"),
+        None => std::env::temp_dir().join(format!("wheelhouse-{}", geteuid())),
+    };
+    match DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(explain(&path, &error.to_string())),
+        _ => {}
+    }
+    let metadata = fs::symlink_metadata(&path)?;
+    if !metadata.is_dir() || metadata.uid() != geteuid().as_raw() || metadata.permissions().mode() & 0o077 != 0 {
+        return Err(explain(&path, "it must be a directory that is yours alone (mode 0700)"));
+    }
+    Ok(path)
+}
+
+fn explain(path: &Path, problem: &str) -> io::Error {
+    io::Error::other(format!("runtime directory {}: {problem}; set XDG_RUNTIME_DIR to another", path.display()))
+}
+
+/// When a process started, in the system's ticks; none if there is no such process.
+fn process_start(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold blanks and brackets; the start is the 22nd field, the 20th after the name.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_live_only_as_long_as_its_own_process_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        let run = |pid: u32, process_start: u64| RunFile {
+            pid,
+            process_start,
+            port: 1,
+            url: String::new(),
+            command: vec![],
+            started_at: pid.to_string(),
+            version: String::new(),
+        };
+        let write = |name: &str, run: &RunFile| {
+            fs::write(directory.path().join(name), serde_json::to_vec(run).unwrap()).unwrap()
+        };
+        let live = run(own, process_start(own).unwrap());
+        write("run-1.json", &live);
+        write("run-2.json", &run(own, 1));
+        write("run-3.json", &run(u32::MAX, 1));
+        fs::write(directory.path().join("run-4.json"), "{").unwrap();
+        assert_eq!(list(directory.path(), true).unwrap(), [live]);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

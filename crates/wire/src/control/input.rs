@@ -1,0 +1,74 @@
+//! What `POST /control/send_input`, `/resize` and `/signal` take.
+
+use serde::Deserialize;
+
+/// `POST /control/send_input`: at least one of `text`, `paste`, `key`, `keys`, `mouse`, sent in that order as one command.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SendInputBody {
+    /// Typed as it is, byte for byte.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Pasted: in brackets if the program asked for that.
+    #[serde(default)]
+    pub paste: Option<String>,
+    /// One key by name.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// Several keys by name.
+    #[serde(default)]
+    pub keys: Option<Vec<String>>,
+    /// One mouse event.
+    #[serde(default)]
+    pub mouse: Option<MouseBody>,
+    /// Makes a retry safe.
+    #[serde(default)]
+    pub request_id: Option<String>,
+}
+
+/// One mouse event, at a cell counted from the top left, from 0.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MouseBody {
+    /// `press`, `release`, `move`, `wheel_up`, `wheel_down`, `wheel_left` or `wheel_right`.
+    pub action: String,
+    /// `left`, `middle` or `right`; `left` when absent, none for a move.
+    #[serde(default)]
+    pub button: Option<String>,
+    /// Column.
+    pub x: u16,
+    /// Row.
+    pub y: u16,
+    /// `ctrl`, `alt`, `shift` held down meanwhile.
+    #[serde(default)]
+    pub modifiers: Vec<String>,
+}
+
+/// `POST /control/resize`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResizeBody {
+    /// Columns.
+    #[serde(alias = "cols")]
+    pub width: u16,
+    /// Rows.
+    #[serde(alias = "rows")]
+    pub height: u16,
+    /// Makes a retry safe.
+    #[serde(default)]
+    pub request_id: Option<String>,
+}
+
+/// `POST /control/signal`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignalBody {
+    /// `INT`, `TERM`, …; with or without `SIG`.
+    pub signal: String,
+    /// `program` (the process group that wh started; the default) or `foreground` (the terminal's foreground group).
+    #[serde(default)]
+    pub target: Option<String>,
+    /// Makes a retry safe.
+    #[serde(default)]
+    pub request_id: Option<String>,
+}

@@ -1,0 +1,3 @@
+//! What is said: one file per protocol, with its types and codecs. No IO, no clock.
+
+pub mod control;
