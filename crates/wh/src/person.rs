@@ -24,6 +24,9 @@ const INPUT_PIECES: usize = 16;
 /// How long a terminal that takes no output is waited for at the end.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
+/// How long a stop may take to reach all of our threads.
+const STOP_TAKES: Duration = Duration::from_millis(200);
+
 /// A person at a terminal.
 #[derive(Debug)]
 pub struct Person {
@@ -59,12 +62,13 @@ impl Person {
         let _ = surface.attach(Attachment { size, output, input, changes }).await;
         thread::spawn(move || read_keyboard(&typed));
         let (tell_written, written) = oneshot::channel();
-        let continued = change.clone();
+        let (tell_continued, continued) = std::sync::mpsc::channel();
+        let back = change.clone();
         thread::spawn(move || {
-            write_display(to_terminal, &continued);
+            write_display(to_terminal, &continued, &back);
             let _ = tell_written.send(());
         });
-        let watcher = tokio::spawn(watch_window(change));
+        let watcher = tokio::spawn(watch_window(change, tell_continued));
         Attached { written, watcher, _raw: Raw }
     }
 }
@@ -112,6 +116,15 @@ fn go_raw() {
     cfmakeraw(&mut raw);
     if tcsetattr(io::stdin(), SetArg::TCSADRAIN, &raw).is_ok() {
         *SAVED.lock().unwrap_or_else(PoisonError::into_inner) = Some(settings);
+    }
+}
+
+/// Raw again, if it was when somebody stopped us: a shell sets its terminal as it likes meanwhile.
+fn stay_raw() {
+    if let Some(settings) = &*SAVED.lock().unwrap_or_else(PoisonError::into_inner) {
+        let mut raw = settings.clone();
+        cfmakeraw(&mut raw);
+        let _ = tcsetattr(io::stdin(), SetArg::TCSADRAIN, &raw);
     }
 }
 
@@ -164,7 +177,11 @@ fn read_keyboard(typed: &mpsc::Sender<Bytes>) {
     }
 }
 
-fn write_display(mut output: mpsc::Receiver<ToTerminal>, change: &mpsc::Sender<FromTerminal>) {
+fn write_display(
+    mut output: mpsc::Receiver<ToTerminal>,
+    continued: &std::sync::mpsc::Receiver<()>,
+    back: &mpsc::Sender<FromTerminal>,
+) {
     while let Some(message) = output.blocking_recv() {
         match message {
             ToTerminal::Output(bytes) => {
@@ -173,23 +190,26 @@ fn write_display(mut output: mpsc::Receiver<ToTerminal>, change: &mpsc::Sender<F
                 }
             }
             ToTerminal::Stopped => {
-                suspend();
-                let _ = change.blocking_send(FromTerminal::Continue);
+                suspend(continued);
+                let _ = back.blocking_send(FromTerminal::Continue);
             }
         }
     }
 }
 
 /// Gives the terminal back to the person's shell, until they come back.
-fn suspend() {
+fn suspend(continued: &std::sync::mpsc::Receiver<()>) {
     give_back();
-    // The whole group, as the terminal itself would have done it.
+    while continued.try_recv().is_ok() {}
+    // The whole group, as the terminal itself would have done it. The stop may reach another thread first, so this one
+    // waits to hear that it is over; a group that nobody could continue is not stopped at all.
     let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
+    let _ = continued.recv_timeout(STOP_TAKES);
     go_raw();
 }
 
 /// Tells of every new size, and takes the terminal again when we were stopped and go on.
-async fn watch_window(change: mpsc::Sender<FromTerminal>) {
+async fn watch_window(change: mpsc::Sender<FromTerminal>, tell_continued: std::sync::mpsc::Sender<()>) {
     let (Ok(mut resized), Ok(mut continued)) =
         (signal(SignalKind::window_change()), signal(SignalKind::from_raw(nix::libc::SIGCONT)))
     else {
@@ -199,7 +219,10 @@ async fn watch_window(change: mpsc::Sender<FromTerminal>) {
     loop {
         tokio::select! {
             _ = resized.recv() => {}
-            _ = continued.recv() => {}
+            _ = continued.recv() => {
+                stay_raw();
+                let _ = tell_continued.send(());
+            }
         }
         if let Ok(size) = size_of(io::stdin())
             && change.send(FromTerminal::Resized(size)).await.is_err()

@@ -29,7 +29,7 @@ pub struct TerminalSpec {
     pub withheld: Vec<OsString>,
     /// The terminal's size.
     pub size: Size,
-    /// The person's terminal, if one will be attached.
+    /// The person's terminal, if one will be attached: the program's output waits for that.
     pub terminal: Option<OwnedFd>,
     /// How much of the screen is kept; `None`: nobody will look, and the program's bytes are not interpreted.
     pub screen: Option<ScreenSpec>,
@@ -113,6 +113,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let clock = Clock::now();
     let shown: Vec<String> = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let program = spec.command.first().cloned().unwrap_or_default();
+    let held = spec.terminal.is_some();
     let directory = spec.directory.map(enter).transpose()?;
     let mut running = Program::start(ProgramSpec {
         guard: pty::own_binary().map_err(StartError::Terminal)?,
@@ -136,7 +137,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let (tell_empty, empty) = oneshot::channel();
     let identity = task::Identity { id: format!("t{pid}"), command: shown, pid, clock };
     let keeper = keeper::Keeper::new(spec.size, spec.screen, clock.instant);
-    tokio::spawn(task::Task::new(identity, running, keeper, requests, tell_ended, tell_empty).run());
+    tokio::spawn(task::Task::new(identity, running, keeper, requests, tell_ended, tell_empty).hold(held).run());
     Ok(TerminalSession { surface, pid, ended, empty })
 }
 

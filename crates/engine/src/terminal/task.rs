@@ -50,6 +50,8 @@ pub(super) struct Task {
     replies: HashMap<Ticket, Reply>,
     next_ticket: u64,
     size: Size,
+    /// A person's terminal is to be attached and is not yet: the program's first words are for it.
+    held: bool,
     /// The guard is still there.
     guarded: bool,
     /// The terminal may still have output.
@@ -90,12 +92,19 @@ impl Task {
             replies: HashMap::new(),
             next_ticket: 0,
             size,
+            held: false,
             guarded: true,
             open: true,
             silent_at: None,
             tell_ended: Some(tell_ended),
             tell_empty: Some(tell_empty),
         }
+    }
+
+    /// Reads nothing until a person's terminal is attached.
+    pub fn hold(mut self, held: bool) -> Self {
+        self.held = held;
+        self
     }
 
     /// Runs until nobody holds the surface any more.
@@ -112,7 +121,7 @@ impl Task {
                 report = self.reports.next(), if self.guarded => self.report(report).await,
                 deed = next_deed(&mut self.person, idle) => self.deed(deed).await,
                 written = self.outbox.write(&self.terminal), if !idle && self.open => self.written(written).await,
-                count = read(&self.terminal, &self.display, &mut buffer), if self.open => self.output(count, &buffer).await,
+                count = read(&self.terminal, &self.display, &mut buffer), if self.open && !self.held => self.output(count, &buffer).await,
                 () = sleep_until(wake) => self.tick().await,
             }
         }
@@ -171,6 +180,7 @@ impl Task {
     }
 
     async fn attach(&mut self, attachment: Attachment) {
+        self.held = false;
         self.display = Display(Some(attachment.output));
         self.person = Some(Person { input: attachment.input, changes: attachment.changes });
         self.happens(Input::Attached(true)).await;
@@ -204,6 +214,7 @@ impl Task {
     async fn exited(&mut self, exit: Exit, now: Instant) {
         self.happens(Input::Exited(exit)).await;
         if self.open {
+            self.held = false;
             self.silent_at = Some(now + LAST_WORDS);
         } else {
             self.finish().await;

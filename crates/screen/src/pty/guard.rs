@@ -71,7 +71,7 @@ struct Ending {
 
 impl Guard {
     fn prepare() -> io::Result<Self> {
-        // Nothing but KILL ends a guard, and only the death of children wakes it. The program gets an empty mask.
+        // Nothing but KILL ends a guard, and only the death of children wakes it. The program gets a mask of its own.
         let mut blocked = SigSet::all();
         blocked.remove(Signal::SIGSEGV);
         blocked.remove(Signal::SIGBUS);
@@ -218,15 +218,16 @@ impl Guard {
         }
     }
 
-    /// Undoes what wh did to the person's terminal, unless somebody else has set it since.
+    /// Undoes what wh and the program did to the person's terminal. The shell may have set it for itself by now; then
+    /// its settings stay.
     fn give_terminal_back(&mut self) {
         let Some((terminal, settings)) = &mut self.terminal else { return };
         let mut raw = settings.clone();
         cfmakeraw(&mut raw);
         if tcgetattr(&*terminal).is_ok_and(|current| current == raw) {
             let _ = tcsetattr(&*terminal, SetArg::TCSANOW, settings);
-            let _ = terminal.write_all(RESET);
         }
+        let _ = terminal.write_all(RESET);
     }
 }
 
@@ -243,15 +244,12 @@ fn take_terminal(slave: &OwnedFd) -> io::Result<()> {
 }
 
 /// In the child, before it becomes the program: a process group of its own, in the foreground of its terminal, that
-/// does not outlive the guard.
+/// does not outlive the guard and hears every signal.
 fn become_foreground() -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-    // A background process that touches the foreground is stopped by TTOU unless it blocks it.
-    let mut stop = SigSet::empty();
-    stop.add(Signal::SIGTTOU);
-    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&stop), None)?;
-    let result = tcsetpgrp(io::stdin(), getpid());
-    sigprocmask(SigmaskHow::SIG_UNBLOCK, Some(&stop), None)?;
-    Ok(result?)
+    // A background process that touches the foreground is stopped by TTOU, unless it blocks it: the guard's mask does.
+    tcsetpgrp(io::stdin(), getpid())?;
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+    Ok(())
 }

@@ -27,14 +27,27 @@ impl Links {
     }
 }
 
-pub(super) fn cell(cell: &EmulatorCell, links: &mut Links) -> Cell {
-    let width = if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
-        0
-    } else if cell.flags.contains(Flags::WIDE_CHAR) {
-        2
-    } else {
-        1
+/// A row of cells. What is left of a wide character when its other half was overwritten or erased is a blank.
+pub(super) fn row(row: &[EmulatorCell], links: &mut Links) -> impl Iterator<Item = Cell> {
+    let has = |column: Option<usize>, flag| {
+        column.and_then(|column| row.get(column)).is_some_and(|cell| cell.flags.contains(flag))
     };
+    row.iter().enumerate().map(move |(column, cell)| {
+        let width = if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
+            has(column.checked_sub(1), Flags::WIDE_CHAR).then_some(0)
+        } else if cell.flags.contains(Flags::WIDE_CHAR) {
+            has(column.checked_add(1), Flags::WIDE_CHAR_SPACER).then_some(2)
+        } else {
+            Some(1)
+        };
+        match width {
+            Some(width) => self::cell(cell, width, links),
+            None => Cell { style: style(cell), ..Cell::BLANK },
+        }
+    })
+}
+
+fn cell(cell: &EmulatorCell, width: u8, links: &mut Links) -> Cell {
     // A tab leaves its character in the cell that it started from; what is shown there is a blank.
     let character = if cell.c == '\t' || width == 0 { ' ' } else { cell.c };
     let extra = cell.extra.as_ref().and_then(|_| {

@@ -2,6 +2,7 @@
 //! outside this module names the emulator.
 
 mod convert;
+mod emulator;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,10 +10,11 @@ use std::time::Duration;
 use alacritty_terminal::event::{Event, EventListener, WindowSize};
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
-use alacritty_terminal::term::{Config, Osc52, Term};
+use alacritty_terminal::term::{Config, Osc52};
 use alacritty_terminal::vte::ansi::{self, Processor, Rgb};
 
-use crate::frame::{Cell, Frame, Size};
+use self::emulator::Emulator;
+use crate::frame::{Frame, Size};
 use crate::modes::Modes;
 use crate::replies;
 use crate::scan::{Found, Scanner};
@@ -46,7 +48,7 @@ pub struct Reports {
 
 /// A terminal without a window.
 pub struct Vt {
-    term: Term<Mailbox>,
+    emulator: Emulator,
     parser: Processor<Unclocked>,
     mailbox: Mailbox,
     scanner: Scanner,
@@ -72,7 +74,7 @@ impl Vt {
         let config =
             Config { scrolling_history: history, kitty_keyboard: true, osc52: Osc52::Disabled, ..Config::default() };
         Self {
-            term: Term::new(config, &Grid(size), mailbox.clone()),
+            emulator: Emulator::new(config, size, mailbox.clone()),
             parser: Processor::new(),
             mailbox,
             scanner: Scanner::default(),
@@ -93,7 +95,7 @@ impl Vt {
             let stretch = self.scanner.advance(rest);
             let (head, tail) = rest.split_at(stretch.length);
             if stretch.pass {
-                self.parser.advance(&mut self.term, head);
+                self.parser.advance(&mut self.emulator, head);
                 self.read_mail();
             }
             let was_updating = self.updating;
@@ -122,7 +124,7 @@ impl Vt {
 
     /// Shows what an open synchronized update holds: its time is up.
     pub fn end_update(&mut self) {
-        self.parser.stop_sync(&mut self.term);
+        self.parser.stop_sync(&mut self.emulator);
         self.updating = false;
         self.read_mail();
     }
@@ -135,7 +137,7 @@ impl Vt {
     /// Changes the size; lines are wrapped anew, as far as the history goes.
     pub fn resize(&mut self, size: Size) {
         self.size = size;
-        self.term.resize(Grid(size));
+        self.emulator.resize(size);
     }
 
     /// The size.
@@ -145,7 +147,7 @@ impl Vt {
 
     /// The switches as the program has set them.
     pub fn modes(&self) -> Modes {
-        convert::modes(*self.term.mode(), self.modify_other_keys)
+        convert::modes(*self.emulator.term().mode(), self.modify_other_keys)
     }
 
     /// The window title.
@@ -160,26 +162,23 @@ impl Vt {
 
     /// The cursor's column and row.
     pub fn cursor(&self) -> (u16, u16) {
-        let cursor = convert::cursor(&self.term);
+        let cursor = convert::cursor(self.emulator.term());
         (cursor.x, cursor.y)
     }
 
     /// The screen as it is now.
     pub fn frame(&self) -> Frame {
-        let grid = self.term.grid();
+        let grid = self.emulator.term().grid();
         let mut cells = Vec::with_capacity(usize::from(self.size.columns) * usize::from(self.size.rows));
         let mut links = convert::Links::default();
         for row in 0..self.size.rows {
-            let row = &grid[Line(i32::from(row))];
-            cells.extend(
-                (0..usize::from(self.size.columns))
-                    .map(|column| -> Cell { convert::cell(&row[Column(column)], &mut links) }),
-            );
+            let row = &grid[Line(i32::from(row))][..Column(self.size.columns.into())];
+            cells.extend(convert::row(row, &mut links));
         }
         Frame {
             size: self.size,
             cells,
-            cursor: convert::cursor(&self.term),
+            cursor: convert::cursor(self.emulator.term()),
             title: self.title.clone(),
             modes: self.modes(),
         }
@@ -198,7 +197,10 @@ impl Vt {
                 b"4;2" => self.modify_other_keys = 2,
                 _ => {}
             },
-            (b"!", b'p') => self.modify_other_keys = 0,
+            (b"!", b'p') => {
+                self.modify_other_keys = 0;
+                self.emulator.soft_reset();
+            }
             _ => {}
         }
     }
@@ -219,8 +221,8 @@ impl Vt {
     }
 
     fn dcs(&mut self, string: &[u8]) {
-        let style = convert::style(&self.term.grid().cursor.template);
-        let cursor = convert::cursor(&self.term);
+        let style = convert::style(&self.emulator.term().grid().cursor.template);
+        let cursor = convert::cursor(self.emulator.term());
         if let Some(answer) = replies::dcs(string, &style, convert::cursor_style(&cursor)) {
             self.answer(&answer);
         }
@@ -239,7 +241,7 @@ impl Vt {
                 Event::Bell => self.reports.bells += 1,
                 Event::ColorRequest(index, format) => {
                     let (r, g, b) = replies::palette(index);
-                    let color = self.term.colors()[index].unwrap_or(Rgb { r, g, b });
+                    let color = self.emulator.term().colors()[index].unwrap_or(Rgb { r, g, b });
                     self.answer(&format(color));
                 }
                 Event::TextAreaSizeRequest(format) => {

@@ -1,1 +1,14 @@
 //! The whole of wh, run as its users run it: real programs, real terminals, a real socket.
+
+mod agents;
+mod attached;
+mod control;
+mod edges;
+mod input;
+mod lifecycle;
+mod safety;
+mod spec;
+mod waits;
+
+/// The binary under test.
+const WH: &str = env!("CARGO_BIN_EXE_wh");

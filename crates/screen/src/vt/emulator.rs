@@ -1,0 +1,384 @@
+//! The emulator, put right where it departs from xterm: every operation passes through here on its way to it. What
+//! stands below the list of those that pass unchanged is what was found wrong, each against xterm and tmux.
+
+use std::ops::Range;
+
+use alacritty_terminal::event::{Event, EventListener};
+use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::{Config, Term, TermMode};
+use alacritty_terminal::vte::ansi::{
+    Attr, CharsetIndex, ClearMode, CursorShape, CursorStyle, Handler, Hyperlink, KeyboardModes,
+    KeyboardModesApplyBehavior, LineClearMode, Mode, NamedMode, NamedPrivateMode, PrivateMode, Rgb, StandardCharset,
+    TabulationClearMode,
+};
+
+use super::{Grid, Mailbox, convert};
+use crate::frame::Size;
+
+/// The emulator panics when more keyboard modes than this are pushed.
+const DEEPEST_KEYBOARD: usize = 4096;
+
+/// What DECSC keeps beside what the emulator itself keeps.
+#[derive(Clone, Copy, Default)]
+struct Saved {
+    origin: bool,
+    charset: CharsetIndex,
+}
+
+/// What either screen, the primary and the alternate one, has of its own.
+#[derive(Default)]
+struct Own {
+    saved: Saved,
+    keyboards: usize,
+}
+
+pub(super) struct Emulator {
+    term: Term<Mailbox>,
+    mailbox: Mailbox,
+    /// The lines between the margins.
+    region: Range<i32>,
+    charset: CharsetIndex,
+    primary: Own,
+    alternate: Own,
+}
+
+impl Emulator {
+    pub fn new(config: Config, size: Size, mailbox: Mailbox) -> Self {
+        Self {
+            term: Term::new(config, &Grid(size), mailbox.clone()),
+            mailbox,
+            region: 0..i32::from(size.rows),
+            charset: CharsetIndex::default(),
+            primary: Own::default(),
+            alternate: Own::default(),
+        }
+    }
+
+    pub fn term(&self) -> &Term<Mailbox> {
+        &self.term
+    }
+
+    pub fn resize(&mut self, size: Size) {
+        self.term.resize(Grid(size));
+        self.region = 0..i32::from(size.rows);
+    }
+
+    /// DECSTR, which the emulator does not know: modes, margins and looks as at first; text and cursor stay.
+    pub fn soft_reset(&mut self) {
+        let point = self.term.grid().cursor.point;
+        self.unset_mode(NamedMode::Insert.into());
+        for mode in [NamedPrivateMode::CursorKeys, NamedPrivateMode::Origin] {
+            self.unset_private_mode(mode.into());
+        }
+        for mode in [NamedPrivateMode::LineWrap, NamedPrivateMode::ShowCursor] {
+            self.set_private_mode(mode.into());
+        }
+        self.unset_keypad_application_mode();
+        self.set_scrolling_region(1, None);
+        self.terminal_attribute(Attr::Reset);
+        for index in [CharsetIndex::G0, CharsetIndex::G1, CharsetIndex::G2, CharsetIndex::G3] {
+            self.configure_charset(index, StandardCharset::Ascii);
+        }
+        self.set_active_charset(CharsetIndex::G0);
+        self.save_cursor_position();
+        self.term.grid_mut().cursor.point = point;
+    }
+
+    fn has(&self, mode: TermMode) -> bool {
+        self.term.mode().contains(mode)
+    }
+
+    fn rows(&self) -> i32 {
+        i32::try_from(self.term.screen_lines()).unwrap_or(i32::MAX)
+    }
+
+    fn own(&mut self) -> &mut Own {
+        if self.has(TermMode::ALT_SCREEN) { &mut self.alternate } else { &mut self.primary }
+    }
+
+    /// To a place on the screen, whatever the origin mode.
+    fn place(&mut self, line: i32, column: usize) {
+        let last = self.term.last_column();
+        let cursor = &mut self.term.grid_mut().cursor;
+        cursor.point.line = Line(line);
+        cursor.point.column = Column(column).min(last);
+        cursor.input_needs_wrap = false;
+    }
+
+    /// `count` lines up, to the upper margin at most, unless the cursor is above it already.
+    fn line_above(&self, count: usize) -> i32 {
+        let line = self.term.grid().cursor.point.line.0;
+        let top = if line < self.region.start { 0 } else { self.region.start };
+        line.saturating_sub(i32::try_from(count).unwrap_or(i32::MAX)).max(top)
+    }
+
+    /// `count` lines down, to the lower margin at most, unless the cursor is below it already.
+    fn line_below(&self, count: usize) -> i32 {
+        let line = self.term.grid().cursor.point.line.0;
+        let bottom = if line < self.region.end { self.region.end } else { self.rows() };
+        line.saturating_add(i32::try_from(count).unwrap_or(i32::MAX)).min(bottom - 1)
+    }
+
+    fn column(&self) -> usize {
+        self.term.grid().cursor.point.column.0
+    }
+
+    fn set_origin(&mut self, on: bool) {
+        match on {
+            true => self.term.set_private_mode(NamedPrivateMode::Origin.into()),
+            false => self.term.unset_private_mode(NamedPrivateMode::Origin.into()),
+        }
+    }
+
+    fn save_rest(&mut self) {
+        self.own().saved = Saved { origin: self.has(TermMode::ORIGIN), charset: self.charset };
+    }
+
+    fn restore_rest(&mut self) {
+        let Saved { origin, charset } = self.own().saved;
+        self.set_origin(origin);
+        self.set_active_charset(charset);
+    }
+
+    /// The older ways to the alternate screen and back: the cursor stays where it is.
+    fn swap_screen(&mut self) {
+        let cursor = self.term.grid().cursor.clone();
+        self.term.swap_alt();
+        self.term.grid_mut().cursor = cursor;
+    }
+}
+
+macro_rules! pass {
+    ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
+        $(#[inline]
+        fn $name(&mut self, $($argument: $kind),*) {
+            self.term.$name($($argument),*);
+        })*
+    };
+}
+
+impl Handler for Emulator {
+    // All that the emulator has, but for what follows: what is missing here does nothing.
+    pass! {
+        backspace();
+        bell();
+        carriage_return();
+        clear_line(mode: LineClearMode);
+        clear_tabs(mode: TabulationClearMode);
+        clipboard_load(clipboard: u8, terminator: &str);
+        clipboard_store(clipboard: u8, base64: &[u8]);
+        configure_charset(index: CharsetIndex, charset: StandardCharset);
+        delete_lines(count: usize);
+        dynamic_color_sequence(prefix: String, index: usize, terminator: &str);
+        erase_chars(count: usize);
+        goto(line: i32, column: usize);
+        goto_line(line: i32);
+        identify_terminal(intermediate: Option<char>);
+        input(character: char);
+        insert_blank(count: usize);
+        insert_blank_lines(count: usize);
+        move_backward(count: usize);
+        move_forward(count: usize);
+        move_forward_tabs(count: u16);
+        pop_title();
+        push_title();
+        report_mode(mode: Mode);
+        report_private_mode(mode: PrivateMode);
+        reset_color(index: usize);
+        reverse_index();
+        scroll_down(count: usize);
+        scroll_up(count: usize);
+        set_color(index: usize, color: Rgb);
+        set_cursor_shape(shape: CursorShape);
+        set_cursor_style(style: Option<CursorStyle>);
+        set_horizontal_tabstop();
+        set_hyperlink(link: Option<Hyperlink>);
+        set_keyboard_mode(mode: KeyboardModes, behavior: KeyboardModesApplyBehavior);
+        set_keypad_application_mode();
+        set_mode(mode: Mode);
+        set_title(title: Option<String>);
+        substitute();
+        terminal_attribute(attribute: Attr);
+        text_area_size_chars();
+        text_area_size_pixels();
+        unset_keypad_application_mode();
+        unset_mode(mode: Mode);
+    }
+
+    // The line stays, also with the origin at the upper margin.
+    fn goto_col(&mut self, column: usize) {
+        self.place(self.term.grid().cursor.point.line.0, column);
+    }
+
+    // The margins hold the cursor.
+    fn move_up(&mut self, count: usize) {
+        self.place(self.line_above(count), self.column());
+    }
+
+    fn move_down(&mut self, count: usize) {
+        self.place(self.line_below(count), self.column());
+    }
+
+    fn move_up_and_cr(&mut self, count: usize) {
+        self.place(self.line_above(count), 0);
+    }
+
+    fn move_down_and_cr(&mut self, count: usize) {
+        self.place(self.line_below(count), 0);
+    }
+
+    // A line feed returns the carriage too in new line mode.
+    fn linefeed(&mut self) {
+        self.term.newline();
+    }
+
+    // A tab does not leave the line.
+    fn put_tab(&mut self, count: u16) {
+        if !self.term.grid().cursor.input_needs_wrap {
+            self.term.put_tab(count);
+        }
+    }
+
+    // With no stop left the tab goes back to the first column.
+    fn move_backward_tabs(&mut self, count: u16) {
+        let line = self.term.grid().cursor.point.line.0;
+        for _ in 0..count {
+            let column = self.column();
+            self.term.move_backward_tabs(1);
+            if self.column() == column {
+                self.place(line, 0);
+                break;
+            }
+        }
+        self.place(line, self.column());
+    }
+
+    // What stands before the cursor stays.
+    fn delete_chars(&mut self, count: usize) {
+        self.term.delete_chars(count.min(self.term.columns() - self.column()));
+    }
+
+    // The line above the cursor goes too when it is the first.
+    fn clear_screen(&mut self, mode: ClearMode) {
+        if matches!(mode, ClearMode::Above) {
+            let line = self.term.grid().cursor.point.line;
+            self.term.grid_mut().reset_region(..line);
+        }
+        self.term.clear_screen(mode);
+    }
+
+    // The pattern fills the screen between no margins, and the cursor goes home.
+    fn decaln(&mut self) {
+        self.unset_private_mode(NamedPrivateMode::Origin.into());
+        self.set_scrolling_region(1, None);
+        self.term.decaln();
+    }
+
+    // Margins below the screen are no margins.
+    fn set_scrolling_region(&mut self, top: usize, bottom: Option<usize>) {
+        let rows = self.term.screen_lines();
+        let bottom = bottom.unwrap_or(rows).min(rows);
+        let (Ok(start), Ok(end)) = (i32::try_from(top), i32::try_from(bottom)) else { return };
+        if start < end {
+            self.region = start - 1..end;
+            self.term.set_scrolling_region(top, Some(bottom));
+        }
+    }
+
+    fn set_active_charset(&mut self, index: CharsetIndex) {
+        self.charset = index;
+        self.term.set_active_charset(index);
+    }
+
+    // The origin mode and the shift are saved with the cursor.
+    fn save_cursor_position(&mut self) {
+        self.save_rest();
+        self.term.save_cursor_position();
+    }
+
+    fn restore_cursor_position(&mut self) {
+        self.restore_rest();
+        self.term.restore_cursor_position();
+    }
+
+    fn set_private_mode(&mut self, mode: PrivateMode) {
+        let primary = !self.has(TermMode::ALT_SCREEN);
+        match mode {
+            PrivateMode::Unknown(47 | 1047) if primary => self.swap_screen(),
+            PrivateMode::Unknown(1048) => self.save_cursor_position(),
+            PrivateMode::Named(NamedPrivateMode::SwapScreenAndSetRestoreCursor) if primary => {
+                self.save_rest();
+                self.term.set_private_mode(mode);
+            }
+            PrivateMode::Named(NamedPrivateMode::ColumnMode) => {
+                self.region = 0..self.rows();
+                self.term.set_private_mode(mode);
+            }
+            _ => self.term.set_private_mode(mode),
+        }
+    }
+
+    fn unset_private_mode(&mut self, mode: PrivateMode) {
+        let alternate = self.has(TermMode::ALT_SCREEN);
+        match mode {
+            PrivateMode::Unknown(47 | 1047) if alternate => self.swap_screen(),
+            PrivateMode::Unknown(1048) => self.restore_cursor_position(),
+            PrivateMode::Named(NamedPrivateMode::SwapScreenAndSetRestoreCursor) if alternate => {
+                self.term.unset_private_mode(mode);
+                let cursor = self.term.grid().cursor.clone();
+                self.restore_rest();
+                self.term.grid_mut().cursor = cursor;
+            }
+            // The cursor goes home, as it does when the mode is set.
+            PrivateMode::Named(NamedPrivateMode::Origin) => {
+                self.term.unset_private_mode(mode);
+                self.place(0, 0);
+            }
+            PrivateMode::Named(NamedPrivateMode::ColumnMode) => {
+                self.region = 0..self.rows();
+                self.term.unset_private_mode(mode);
+            }
+            _ => self.term.unset_private_mode(mode),
+        }
+    }
+
+    // The cursor is reported as it is addressed: from the upper margin in origin mode.
+    fn device_status(&mut self, question: usize) {
+        if question == 6 && self.has(TermMode::ORIGIN) {
+            let point = self.term.grid().cursor.point;
+            let line = (point.line.0 - self.region.start).max(0);
+            self.mailbox.send_event(Event::PtyWrite(format!("\x1b[{};{}R", line + 1, point.column.0 + 1)));
+        } else {
+            self.term.device_status(question);
+        }
+    }
+
+    // What is in force, not what was pushed last.
+    fn report_keyboard_mode(&mut self) {
+        let flags = convert::modes(*self.term.mode(), 0).kitty_keyboard;
+        self.mailbox.send_event(Event::PtyWrite(format!("\x1b[?{flags}u")));
+    }
+
+    // At the deepest the last mode gives way to the new one.
+    fn push_keyboard_mode(&mut self, mode: KeyboardModes) {
+        if self.own().keyboards == DEEPEST_KEYBOARD {
+            self.pop_keyboard_modes(1);
+        }
+        self.own().keyboards += 1;
+        self.term.push_keyboard_mode(mode);
+    }
+
+    fn pop_keyboard_modes(&mut self, count: u16) {
+        let own = self.own();
+        own.keyboards = own.keyboards.saturating_sub(count.into());
+        self.term.pop_keyboard_modes(count);
+    }
+
+    fn reset_state(&mut self) {
+        self.term.reset_state();
+        self.region = 0..self.rows();
+        self.charset = CharsetIndex::default();
+        (self.primary, self.alternate) = (Own::default(), Own::default());
+    }
+}

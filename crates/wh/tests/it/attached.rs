@@ -1,0 +1,226 @@
+//! On a person's terminal: transparent while it runs, given back on every way out. The person is tmux.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::json;
+use wh_testkit::http::Request;
+use wh_testkit::process::{descendants, running};
+use wh_testkit::{Tmux, eventually};
+
+use crate::WH;
+
+/// A person's shell in a terminal of 80x24, with `wh` on its path and a runtime directory of its own.
+struct Desk {
+    tmux: Tmux,
+    _runtime: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let runtime = tempfile::tempdir().unwrap();
+        let directory = std::path::Path::new(WH).parent().unwrap().display();
+        let path = format!("{directory}:{}", std::env::var("PATH").unwrap());
+        let options =
+            Tmux::options(80, 24).env("PS1", "$ ").env("PATH", path).env("XDG_RUNTIME_DIR", runtime.path().display());
+        let tmux = options.start(&["bash", "--norc"]);
+        tmux.wait_for("$");
+        Self { tmux, _runtime: runtime }
+    }
+
+    fn line(&self, text: &str) {
+        self.tmux.send_text(text);
+        self.tmux.send_keys(&["Enter"]);
+    }
+
+    fn sees(&self, text: &str) {
+        self.tmux.wait_for(text);
+    }
+
+    fn screen(&self) -> String {
+        self.tmux.capture().join("\n")
+    }
+
+    /// The port that wh has printed.
+    fn port(&self) -> u16 {
+        eventually("wh says its port", || {
+            let screen = self.tmux.capture().join("");
+            let rest = screen.split_once("\"port\":")?.1;
+            rest.split_once(',')?.0.parse().ok()
+        })
+    }
+
+    /// The wh that the shell has started.
+    fn wh(&self) -> Pid {
+        let shell: i32 = self.tmux.format("#{pane_pid}").trim().parse().unwrap();
+        eventually("wh runs", || {
+            let is_wh = |pid: &Pid| {
+                std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == std::path::Path::new(WH))
+            };
+            descendants(Pid::from_raw(shell)).into_iter().find(is_wh)
+        })
+    }
+
+    /// Clears the screen and checks that the terminal is a shell's again: line editing, echo, no mouse, main screen.
+    fn is_restored(&self) {
+        self.line("clear; stty -a | tr ' ' '\\n' | grep -xE '(-?icanon|-?echo|-?isig|-?opost);?' | sort | tr '\\n' ' '; echo checked");
+        self.sees("checked");
+        let screen = eventually("stty has spoken", || Some(self.screen()).filter(|screen| screen.contains("opost")));
+        for setting in ["icanon", "echo", "isig", "opost"] {
+            assert!(!screen.contains(&format!("-{setting}")), "{setting} is off:\n{screen}");
+        }
+        for (format, off) in [("#{alternate_on}", "0"), ("#{mouse_any_flag}", "0"), ("#{cursor_flag}", "1")] {
+            assert_eq!(self.tmux.format(format).trim(), off, "{format}");
+        }
+    }
+}
+
+fn plain(port: u16) -> String {
+    let response = Request::get("/control/screen").send(port).expect("the door answers");
+    response.json()["plain"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_program_has_the_persons_terminal_and_wh_its_exit_code() {
+    let desk = Desk::new();
+    desk.line("wh run -- sh -c 'stty size; tty | cut -c1-8; exit 3'; echo code=$?");
+    desk.sees("code=3");
+    assert!(desk.screen().contains("24 80"), "{}", desk.screen());
+    desk.line("wh run -- sh -c 'kill -TERM $$'; echo code=$?");
+    desk.sees("code=143");
+    desk.is_restored();
+}
+
+#[test]
+fn without_a_control_port_nothing_listens() {
+    let desk = Desk::new();
+    desk.line("wh run -- cat");
+    let wh = desk.wh();
+    desk.line("typed");
+    desk.sees("typed\n".trim());
+    let sockets = std::fs::read_dir(format!("/proc/{wh}/fd"))
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let listening = std::fs::read_to_string(format!("/proc/{wh}/net/tcp")).unwrap();
+    let inodes: Vec<String> = sockets
+        .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']').map(str::to_owned))
+        .collect();
+    // 0A is LISTEN.
+    assert!(
+        !listening
+            .lines()
+            .any(|line| line.contains(" 0A ") && inodes.iter().any(|inode| line.contains(inode.as_str())))
+    );
+}
+
+#[test]
+fn the_person_and_a_door_use_the_same_program() {
+    let desk = Desk::new();
+    desk.line("wh run --control-port 0 -- bash --norc");
+    let port = desk.port();
+    desk.line("echo by-$((1+1))-person");
+    desk.sees("by-2-person");
+    eventually("the door sees it", || plain(port).contains("by-2-person").then_some(()));
+    let body = json!({"text": "echo by-$((2+2))-door", "key": "enter"});
+    assert_eq!(Request::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
+    desk.sees("by-4-door");
+    let refused = Request::post_json("/control/resize", &json!({"width": 100, "height": 30})).send(port).unwrap();
+    assert_eq!((refused.status, refused.json()["error"].clone()), (409, json!("Terminal attached")));
+    let wh = desk.wh();
+    desk.line("exit");
+    eventually("wh ends", || (!running(wh)).then_some(()));
+    desk.line("echo code=$?");
+    desk.sees("code=0");
+    desk.is_restored();
+}
+
+#[test]
+fn a_new_window_size_reaches_the_program_and_the_door() {
+    let mut desk = Desk::new();
+    desk.line("wh run --control-port 0 -- bash --norc");
+    let port = desk.port();
+    desk.tmux.resize(100, 30);
+    eventually("the door sees the size", || {
+        let screen = Request::get("/control/screen").send(port).ok()?.json();
+        (screen["width"] == 100 && screen["height"] == 30).then_some(())
+    });
+    desk.line("stty size");
+    desk.sees("30 100");
+}
+
+#[test]
+fn the_persons_own_terminal_answers_the_programs_questions() {
+    let desk = Desk::new();
+    // Device attributes: tmux says 1;2, we would say 6; what is asked once is answered once.
+    desk.line("wh run --control-port 0 -- bash --norc -c 'stty raw -echo; printf \"\\033[c\"; IFS= read -r -d c answer; stty sane; printf %q \"$answer\"; read -t 0.2 more; echo \"[mo\"\"re:$more]\"'");
+    desk.sees("[more:");
+    let screen = desk.screen();
+    assert!(screen.contains("?1;2[more:]") || screen.contains("?1;2'[more:]"), "{screen}");
+}
+
+#[test]
+fn a_suspended_program_gives_the_shell_back_and_comes_again() {
+    let desk = Desk::new();
+    desk.line("wh run --control-port 0 -- cat");
+    let port = desk.port();
+    desk.tmux.send_keys(&["C-z"]);
+    desk.sees("Stopped");
+    desk.is_restored();
+    desk.line("fg");
+    eventually("it runs again", || {
+        let state = Request::get("/control/state").send(port).ok()?.json();
+        (state["session"]["status"] == "running").then_some(())
+    });
+    desk.line("hello again");
+    eventually("cat answers", || (plain(port).matches("hello again").count() >= 2).then_some(()));
+    let wh = desk.wh();
+    desk.tmux.send_keys(&["C-c"]);
+    eventually("wh ends", || (!running(wh)).then_some(()));
+    desk.line("echo code=$?");
+    desk.sees("code=130");
+    desk.is_restored();
+}
+
+/// A program that switches on everything that it can.
+const GREEDY: &str = "printf '\\033[?1049h\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1004h\\033[?25l\\033[?1h\\033[>1ugr\\145edy'; stty raw -echo; exec sleep 1000";
+
+fn greedy(flags: &str) -> (Desk, Pid) {
+    let desk = Desk::new();
+    desk.line(&format!("wh run {flags} -- sh -c \"{}\"", GREEDY.replace('\\', "\\\\")));
+    desk.sees("greedy");
+    let wh = desk.wh();
+    (desk, wh)
+}
+
+#[test]
+fn the_terminal_is_given_back_when_the_program_is_killed() {
+    let (desk, wh) = greedy("--control-port 0");
+    let program = descendants(wh).pop().unwrap();
+    kill(program, Signal::SIGKILL).unwrap();
+    // What is typed while wh still has the terminal would be the program's.
+    eventually("wh ends", || (!running(wh)).then_some(()));
+    desk.line("echo code=$?");
+    desk.sees("code=137");
+    desk.is_restored();
+}
+
+#[test]
+fn the_terminal_is_given_back_when_wh_is_asked_to_end() {
+    for flags in ["", "--control-port 0"] {
+        let (desk, wh) = greedy(flags);
+        kill(wh, Signal::SIGTERM).unwrap();
+        eventually("wh ends", || (!running(wh)).then_some(()));
+        desk.is_restored();
+    }
+}
+
+#[test]
+fn the_terminal_is_given_back_when_wh_is_killed() {
+    for flags in ["", "--control-port 0"] {
+        let (desk, wh) = greedy(flags);
+        let family = descendants(wh);
+        kill(wh, Signal::SIGKILL).unwrap();
+        eventually("nothing is left", || (!family.iter().any(|pid| running(*pid))).then_some(()));
+        desk.is_restored();
+    }
+}

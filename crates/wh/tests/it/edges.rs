@@ -1,0 +1,86 @@
+//! The house's walls: which room may know which, and how long a file may be.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Who may depend on whom. `docs/architecture.md` says why.
+const EDGES: [(&str, &[&str]); 7] = [
+    ("wh-wire", &[]),
+    ("wh-core", &["wh-wire"]),
+    ("wh-screen", &["wh-core"]),
+    ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
+    ("wh-engine", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
+    ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
+    ("wh", &["wh-client", "wh-core", "wh-doors", "wh-engine", "wh-screen", "wh-wire"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn rooms_know_only_the_rooms_that_they_may() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
+        .arg(root().join("Cargo.toml"))
+        .output()
+        .expect("cargo is there");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo says JSON");
+    let allowed: BTreeMap<&str, &[&str]> = EDGES.into_iter().collect();
+    let mut seen = 0;
+    for package in metadata["packages"].as_array().expect("a list of packages") {
+        let name = package["name"].as_str().expect("a name");
+        // The proving ground is for tests, and tests may know everybody.
+        if name == "wh-testkit" {
+            continue;
+        }
+        seen += 1;
+        let allowed = allowed.get(name).unwrap_or_else(|| panic!("{name} is a new room: say here whom it may know"));
+        for dependency in package["dependencies"].as_array().expect("a list of dependencies") {
+            let (other, kind) = (dependency["name"].as_str().expect("a name"), dependency["kind"].as_str());
+            let ours = other == "wh" || other.starts_with("wh-");
+            assert!(!ours || kind == Some("dev") || allowed.contains(&other), "{name} must not depend on {other}");
+        }
+    }
+    assert_eq!(seen, EDGES.len());
+}
+
+#[test]
+fn only_the_screen_room_names_the_emulator() {
+    for file in sources(&root().join("crates")) {
+        let inside = file.components().any(|part| part.as_os_str() == "screen");
+        // This file has to name it in order to look for it.
+        if inside || file.ends_with("edges.rs") {
+            continue;
+        }
+        assert!(
+            !fs::read_to_string(&file).unwrap().contains("alacritty_terminal"),
+            "{} names the emulator",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    for file in sources(&root().join("crates")) {
+        let lines = fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= 600, "{} has {lines} lines: split it by subject", file.display());
+    }
+}
+
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}

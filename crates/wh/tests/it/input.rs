@@ -1,0 +1,135 @@
+//! What is sent is what the program gets, once.
+
+use std::thread;
+
+use serde_json::{Value, json};
+use wh_testkit::http::Request;
+use wh_testkit::wh::Wh;
+
+use crate::WH;
+
+/// A program that shows every byte that it gets, in the modes that `switch` turns on.
+fn bytes(switch: &str) -> Wh {
+    let script = format!("stty raw -echo opost onlcr; printf '{switch}ready\\n'; exec od -An -v -tx1 -w1");
+    // od fills a buffer before it writes; stdbuf makes it write each line at once.
+    let wh = Wh::options(WH).flags(&["--size", "20x400"]).start(&[
+        "--",
+        "sh",
+        "-c",
+        &script.replace("exec od", "exec stdbuf -oL od"),
+    ]);
+    wh.wait(r#"screen_contains "ready""#);
+    wh
+}
+
+/// The bytes that arrived, as text of two digits each, once there are `count` of them.
+fn arrived(wh: &Wh, count: usize) -> String {
+    wh.wait(&format!(r"screen_matches /ready(\s+[0-9a-f][0-9a-f]){{{count}}}/"));
+    wh.plain().split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+}
+
+fn send(wh: &Wh, body: Value) -> Value {
+    let response = wh.post("/control/send_input", body.clone());
+    assert_eq!(response.status, 200, "{body}: {}", response.text());
+    response.json()
+}
+
+#[test]
+fn text_then_key_is_one_command_in_that_order() {
+    let wh = bytes("");
+    let answer = send(&wh, json!({"text": "hi é", "key": "enter"}));
+    assert_eq!(answer, json!({"ok": true, "injected": "hi é", "delivered": true, "duplicate": false}));
+    send(&wh, json!({"keys": ["up", "ctrl+c", "F5", "alt+x", "shift+tab"]}));
+    assert_eq!(arrived(&wh, 20), "68 69 20 c3 a9 0d 1b 5b 41 03 1b 5b 31 35 7e 1b 78 1b 5b 5a");
+}
+
+#[test]
+fn keys_follow_the_modes_of_the_program() {
+    let wh = bytes(r"\033[?1h");
+    send(&wh, json!({"key": "up"}));
+    assert_eq!(arrived(&wh, 3), "1b 4f 41");
+    let wh = bytes(r"\033[>1u");
+    send(&wh, json!({"key": "shift+enter"}));
+    assert_eq!(arrived(&wh, 7), "1b 5b 31 33 3b 32 75");
+    let wh = bytes("");
+    send(&wh, json!({"key": "shift+enter"}));
+    assert_eq!(arrived(&wh, 1), "0a");
+}
+
+#[test]
+fn a_paste_is_bracketed_when_the_program_asked_for_that() {
+    let wh = bytes(r"\033[?2004h");
+    send(&wh, json!({"paste": "a\nb"}));
+    assert_eq!(arrived(&wh, 15), "1b 5b 32 30 30 7e 61 0a 62 1b 5b 32 30 31 7e");
+    let wh = bytes("");
+    send(&wh, json!({"paste": "a\nb"}));
+    assert_eq!(arrived(&wh, 3), "61 0d 62");
+}
+
+#[test]
+fn the_mouse_speaks_as_the_program_asked() {
+    let wh = bytes(r"\033[?1000h\033[?1006h");
+    send(&wh, json!({"mouse": {"action": "press", "x": 4, "y": 2}}));
+    assert_eq!(arrived(&wh, 9), "1b 5b 3c 30 3b 35 3b 33 4d");
+    assert_eq!(wh.post("/control/send_input", json!({"mouse": {"action": "press", "x": 20, "y": 2}})).status, 400);
+    let wh = bytes("");
+    let refused = wh.post("/control/send_input", json!({"mouse": {"action": "press", "x": 4, "y": 2}}));
+    assert_eq!((refused.status, refused.json()["error"].clone()), (409, json!("Input not wanted")));
+}
+
+#[test]
+fn input_that_cannot_be_sent_is_told_why() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    let refused = |body: Value| {
+        let response = wh.post("/control/send_input", body);
+        (response.status, response.json())
+    };
+    for empty in [json!({}), json!({"text": ""}), json!({"keys": []})] {
+        let (status, body) = refused(empty);
+        assert_eq!((status, body["error"].clone()), (400, json!("Missing text or key")));
+    }
+    let (status, body) = refused(json!({"key": "entr"}));
+    assert_eq!((status, body["error"].clone()), (400, json!("Invalid key name")));
+    assert!(body["detail"].as_str().unwrap().contains("\"enter\""), "{body}");
+    assert_eq!(refused(json!({"key": 42})).0, 400);
+    assert_eq!(refused(json!({"txt": "x"})).0, 400);
+    assert_eq!(refused(json!({"text": "x", "request_id": "a b"})).0, 400);
+    assert_eq!(wh.send(&Request::post("/control/send_input", "not json")).status, 400);
+    assert_eq!(wh.screen()["plain"].as_str().unwrap().trim(), "", "nothing was sent");
+}
+
+#[test]
+fn a_retried_request_is_delivered_once_also_when_ten_arrive_together() {
+    let wh = bytes("");
+    let answers: Vec<Value> = thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..10).map(|_| scope.spawn(|| send(&wh, json!({"text": "Z", "request_id": "once"})))).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    assert_eq!(answers.iter().filter(|answer| answer["duplicate"] == false).count(), 1);
+    assert!(answers.iter().all(|answer| answer["injected"] == "Z" && answer["request_id"] == "once"));
+    send(&wh, json!({"text": "."}));
+    assert_eq!(arrived(&wh, 2), "5a 2e");
+}
+
+#[test]
+fn a_program_that_does_not_read_is_not_flooded() {
+    let wh = Wh::start(WH, &["--", "sh", "-c", "stty raw -echo; echo ready; sleep 1000"]);
+    wh.wait(r#"screen_contains "ready""#);
+    let piece = "x".repeat(200_000);
+    let mut taken = 0;
+    let refused = loop {
+        let response = wh.post("/control/send_input", json!({"paste": piece, "request_id": format!("p{taken}")}));
+        if response.status != 200 {
+            break response;
+        }
+        assert_eq!(response.json()["delivered"], false);
+        taken += 1;
+        assert!(taken < 100, "the queue has no end");
+    };
+    assert_eq!((refused.status, refused.json()["error"].clone()), (503, json!("Input component not ready")));
+    let queued = wh.get("/control/state").json()["session"]["queuedInput"].as_u64().unwrap();
+    assert!(queued <= 1 << 20, "{queued} bytes are queued");
+    assert_eq!(wh.post("/control/send_input", json!({"text": "y"})).status, 200, "a small one still fits");
+    assert_eq!(wh.screen()["width"], 120, "the rest still works");
+}
