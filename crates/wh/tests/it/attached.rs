@@ -12,7 +12,7 @@ use crate::WH;
 /// A person's shell in a terminal of 80x24, with `wh` on its path and a runtime directory of its own.
 struct Desk {
     tmux: Tmux,
-    _runtime: tempfile::TempDir,
+    runtime: tempfile::TempDir,
 }
 
 impl Desk {
@@ -24,7 +24,7 @@ impl Desk {
             Tmux::options(80, 24).env("PS1", "$ ").env("PATH", path).env("XDG_RUNTIME_DIR", runtime.path().display());
         let tmux = options.start(&["bash", "--norc"]);
         tmux.wait_for("$");
-        Self { tmux, _runtime: runtime }
+        Self { tmux, runtime }
     }
 
     fn line(&self, text: &str) {
@@ -60,13 +60,15 @@ impl Desk {
         })
     }
 
-    /// Clears the screen and checks that the terminal is a shell's again: line editing, echo, no mouse, main screen.
+    /// Checks that the terminal is a shell's again: line editing, echo, no mouse, main screen.
     fn is_restored(&self) {
-        self.line("clear; stty -a | tr ' ' '\\n' | grep -xE '(-?icanon|-?echo|-?isig|-?opost);?' | sort | tr '\\n' ' '; echo checked");
-        self.sees("checked");
-        let screen = eventually("stty has spoken", || Some(self.screen()).filter(|screen| screen.contains("opost")));
+        let report = self.runtime.path().join("settings");
+        let _ = std::fs::remove_file(&report);
+        self.line("stty -a > $XDG_RUNTIME_DIR/new; mv $XDG_RUNTIME_DIR/new $XDG_RUNTIME_DIR/settings");
+        let settings = eventually("the shell takes a line", || std::fs::read_to_string(&report).ok());
+        let settings: Vec<&str> = settings.split([' ', ';', '\n']).collect();
         for setting in ["icanon", "echo", "isig", "opost"] {
-            assert!(!screen.contains(&format!("-{setting}")), "{setting} is off:\n{screen}");
+            assert!(settings.contains(&setting), "{setting} is off: {settings:?}");
         }
         for (format, off) in [("#{alternate_on}", "0"), ("#{mouse_any_flag}", "0"), ("#{cursor_flag}", "1")] {
             assert_eq!(self.tmux.format(format).trim(), off, "{format}");
