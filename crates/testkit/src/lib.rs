@@ -16,6 +16,7 @@ pub mod model;
 mod output;
 pub mod process;
 pub mod tmux;
+pub mod tools;
 pub mod wh;
 
 pub use deadline::{PATIENCE, eventually, eventually_within};

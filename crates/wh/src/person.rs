@@ -54,6 +54,8 @@ impl Person {
     /// Gives the terminal to the program behind `surface`.
     pub async fn attach(self, surface: &Surface) -> Attached {
         restore_on_panic();
+        // Watched before the size is read, so that no change of it is missed.
+        let window = Window::watch();
         go_raw();
         let (output, to_terminal) = mpsc::channel(OUTPUT_PIECES);
         let (typed, input) = mpsc::channel(INPUT_PIECES);
@@ -68,7 +70,7 @@ impl Person {
             write_display(to_terminal, &continued, &back);
             let _ = tell_written.send(());
         });
-        let watcher = tokio::spawn(watch_window(change, tell_continued));
+        let watcher = tokio::spawn(window.report(change, tell_continued));
         Attached { written, watcher, _raw: Raw }
     }
 }
@@ -208,26 +210,77 @@ fn suspend(continued: &std::sync::mpsc::Receiver<()>) {
     go_raw();
 }
 
-/// Tells of every new size, and takes the terminal again when we were stopped and go on.
-async fn watch_window(change: mpsc::Sender<FromTerminal>, tell_continued: std::sync::mpsc::Sender<()>) {
-    let (Ok(mut resized), Ok(mut continued)) =
-        (signal(SignalKind::window_change()), signal(SignalKind::from_raw(nix::libc::SIGCONT)))
-    else {
-        // Without signals the size stays what it was; the channel stays open so that the terminal stays attached.
-        return std::future::pending().await;
-    };
-    loop {
-        tokio::select! {
-            _ = resized.recv() => {}
-            _ = continued.recv() => {
-                stay_raw();
-                let _ = tell_continued.send(());
+/// The signals that tell of the terminal's window and of our own going on after a stop.
+struct Window {
+    resized: io::Result<tokio::signal::unix::Signal>,
+    continued: io::Result<tokio::signal::unix::Signal>,
+}
+
+impl Window {
+    fn watch() -> Self {
+        Self {
+            resized: signal(SignalKind::window_change()),
+            continued: signal(SignalKind::from_raw(nix::libc::SIGCONT)),
+        }
+    }
+
+    /// Tells of every new size, and takes the terminal again when we were stopped and go on.
+    async fn report(self, change: mpsc::Sender<FromTerminal>, tell_continued: std::sync::mpsc::Sender<()>) {
+        let (Ok(mut resized), Ok(mut continued)) = (self.resized, self.continued) else {
+            // Without signals the size stays what it was; the channel stays open so that the terminal stays attached.
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::select! {
+                _ = resized.recv() => {}
+                _ = continued.recv() => {
+                    stay_raw();
+                    let _ = tell_continued.send(());
+                }
+            }
+            if let Ok(size) = size_of(io::stdin())
+                && change.send(FromTerminal::Resized(size)).await.is_err()
+            {
+                return;
             }
         }
-        if let Ok(size) = size_of(io::stdin())
-            && change.send(FromTerminal::Resized(size)).await.is_err()
-        {
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wh_testkit::{Tmux, eventually};
+
+    /// Set in the copy of this test that runs on a terminal and panics there.
+    const HERE: &str = "WH_TEST_PANIC_HERE";
+
+    #[test]
+    fn a_panic_in_any_thread_gives_the_terminal_back() {
+        if std::env::var_os(HERE).is_some() {
+            restore_on_panic();
+            go_raw();
+            let _ = write_out(b"\x1b[?1049h\x1b[?1003h");
+            let _ = thread::spawn(|| panic!("on purpose")).join();
             return;
+        }
+        if !wh_testkit::tools::present(&["tmux"]) {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let report = directory.path().join("settings");
+        let own = std::env::current_exe().unwrap();
+        let name = "person::tests::a_panic_in_any_thread_gives_the_terminal_back";
+        let script = format!(
+            "{HERE}=1 {} --exact {name}; stty -a > {report}.new; mv {report}.new {report}; exec cat",
+            own.display(),
+            report = report.display()
+        );
+        let tmux = Tmux::start(80, 24, &["bash", "--norc", "-c", &script]);
+        let settings = eventually("the test has ended", || std::fs::read_to_string(&report).ok());
+        assert!(settings.contains(" icanon") && settings.contains(" echo "), "{settings}");
+        for format in ["#{alternate_on}", "#{mouse_any_flag}"] {
+            eventually("the screen is given back", || (tmux.format(format).trim() == "0").then_some(()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A terminal session: started here, run by its [`task`].
+//! A terminal session: started here, run by a task of its own.
 
 mod attached;
 mod keeper;

@@ -16,7 +16,11 @@ struct Desk {
 }
 
 impl Desk {
-    fn new() -> Self {
+    /// None, said loudly, where there is no tmux.
+    fn new() -> Option<Self> {
+        if !wh_testkit::tools::present(&["tmux"]) {
+            return None;
+        }
         let runtime = tempfile::tempdir().unwrap();
         let directory = std::path::Path::new(WH).parent().unwrap().display();
         let path = format!("{directory}:{}", std::env::var("PATH").unwrap());
@@ -24,7 +28,7 @@ impl Desk {
             Tmux::options(80, 24).env("PS1", "$ ").env("PATH", path).env("XDG_RUNTIME_DIR", runtime.path().display());
         let tmux = options.start(&["bash", "--norc"]);
         tmux.wait_for("$");
-        Self { tmux, runtime }
+        Some(Self { tmux, runtime })
     }
 
     fn line(&self, text: &str) {
@@ -83,7 +87,7 @@ fn plain(port: u16) -> String {
 
 #[test]
 fn the_program_has_the_persons_terminal_and_wh_its_exit_code() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     desk.line("wh run -- sh -c 'stty size; tty | cut -c1-8; exit 3'; echo code=$?");
     desk.sees("code=3");
     assert!(desk.screen().contains("24 80"), "{}", desk.screen());
@@ -94,7 +98,7 @@ fn the_program_has_the_persons_terminal_and_wh_its_exit_code() {
 
 #[test]
 fn without_a_control_port_nothing_listens() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     desk.line("wh run -- cat");
     let wh = desk.wh();
     desk.line("typed");
@@ -117,7 +121,7 @@ fn without_a_control_port_nothing_listens() {
 
 #[test]
 fn the_person_and_a_door_use_the_same_program() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- bash --norc");
     let port = desk.port();
     desk.line("echo by-$((1+1))-person");
@@ -138,7 +142,7 @@ fn the_person_and_a_door_use_the_same_program() {
 
 #[test]
 fn a_new_window_size_reaches_the_program_and_the_door() {
-    let mut desk = Desk::new();
+    let Some(mut desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- bash --norc");
     let port = desk.port();
     desk.tmux.resize(100, 30);
@@ -152,7 +156,7 @@ fn a_new_window_size_reaches_the_program_and_the_door() {
 
 #[test]
 fn the_persons_own_terminal_answers_the_programs_questions() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     // Device attributes: tmux says 1;2, we would say 6; what is asked once is answered once.
     desk.line("wh run --control-port 0 -- bash --norc -c 'stty raw -echo; printf \"\\033[c\"; IFS= read -r -d c answer; stty sane; printf %q \"$answer\"; read -t 0.2 more; echo \"[mo\"\"re:$more]\"'");
     desk.sees("[more:");
@@ -162,7 +166,7 @@ fn the_persons_own_terminal_answers_the_programs_questions() {
 
 #[test]
 fn a_suspended_program_gives_the_shell_back_and_comes_again() {
-    let desk = Desk::new();
+    let Some(desk) = Desk::new() else { return };
     desk.line("wh run --control-port 0 -- cat");
     let port = desk.port();
     desk.tmux.send_keys(&["C-z"]);
@@ -186,17 +190,17 @@ fn a_suspended_program_gives_the_shell_back_and_comes_again() {
 /// A program that switches on everything that it can.
 const GREEDY: &str = "printf '\\033[?1049h\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1004h\\033[?25l\\033[?1h\\033[>1ugr\\145edy'; stty raw -echo; exec sleep 1000";
 
-fn greedy(flags: &str) -> (Desk, Pid) {
-    let desk = Desk::new();
+fn greedy(flags: &str) -> Option<(Desk, Pid)> {
+    let desk = Desk::new()?;
     desk.line(&format!("wh run {flags} -- sh -c \"{}\"", GREEDY.replace('\\', "\\\\")));
     desk.sees("greedy");
     let wh = desk.wh();
-    (desk, wh)
+    Some((desk, wh))
 }
 
 #[test]
 fn the_terminal_is_given_back_when_the_program_is_killed() {
-    let (desk, wh) = greedy("--control-port 0");
+    let Some((desk, wh)) = greedy("--control-port 0") else { return };
     let program = descendants(wh).pop().unwrap();
     kill(program, Signal::SIGKILL).unwrap();
     // What is typed while wh still has the terminal would be the program's.
@@ -209,7 +213,7 @@ fn the_terminal_is_given_back_when_the_program_is_killed() {
 #[test]
 fn the_terminal_is_given_back_when_wh_is_asked_to_end() {
     for flags in ["", "--control-port 0"] {
-        let (desk, wh) = greedy(flags);
+        let Some((desk, wh)) = greedy(flags) else { return };
         kill(wh, Signal::SIGTERM).unwrap();
         eventually("wh ends", || (!running(wh)).then_some(()));
         desk.is_restored();
@@ -219,10 +223,32 @@ fn the_terminal_is_given_back_when_wh_is_asked_to_end() {
 #[test]
 fn the_terminal_is_given_back_when_wh_is_killed() {
     for flags in ["", "--control-port 0"] {
-        let (desk, wh) = greedy(flags);
+        let Some((desk, wh)) = greedy(flags) else { return };
         let family = descendants(wh);
         kill(wh, Signal::SIGKILL).unwrap();
         eventually("nothing is left", || (!family.iter().any(|pid| running(*pid))).then_some(()));
         desk.is_restored();
     }
+}
+
+#[test]
+fn the_demonstration_can_be_seen_and_used_by_the_person_and_by_a_door() {
+    let Some(desk) = Desk::new() else { return };
+    desk.line("wh run --demo --control-port 0");
+    desk.sees("Welcome aboard");
+    let wh = desk.wh();
+    let port = eventually("it shows how to drive it", || {
+        let screen = desk.screen();
+        screen.split_once("curl http://127.0.0.1:")?.1.split_once('/')?.0.parse().ok()
+    });
+    desk.line("hello there");
+    desk.sees("echo: hello there");
+    let body = json!({"text": "and from here", "key": "enter"});
+    assert_eq!(Request::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
+    desk.sees("echo: and from here");
+    let screen = plain(port);
+    assert!(screen.contains("echo: hello there") && screen.contains("◆ you   and from here"), "{screen}");
+    desk.tmux.send_keys(&["C-c"]);
+    eventually("wh ends", || (!running(wh)).then_some(()));
+    desk.is_restored();
 }

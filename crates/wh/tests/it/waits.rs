@@ -88,6 +88,9 @@ fn a_screen_that_keeps_moving_is_not_stable_and_one_that_rests_is() {
 
 #[test]
 fn a_client_that_is_killed_while_it_waits_leaves_nothing_behind() {
+    if !wh_testkit::tools::present(&["curl"]) {
+        return;
+    }
     let wh = Wh::start(WH, &["--", "cat"]);
     let open = || wh.get("/control/state").json()["session"]["openWaits"].as_u64();
     let mut client = std::process::Command::new("curl")
@@ -109,6 +112,9 @@ fn a_client_that_is_killed_while_it_waits_leaves_nothing_behind() {
 
 #[test]
 fn more_waits_than_can_be_open_are_refused() {
+    if !wh_testkit::tools::present(&["curl"]) {
+        return;
+    }
     let wh = Wh::start(WH, &["--", "cat"]);
     let open = || wh.get("/control/state").json()["session"]["openWaits"].as_u64();
     let mut clients: Vec<_> = (0..64)
