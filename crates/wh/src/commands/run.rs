@@ -97,8 +97,8 @@ pub struct Run {
     #[arg(long, conflicts_with = "command")]
     demo: bool,
 
-    /// The program and its arguments
-    #[arg(last = true, value_name = "CMD", required_unless_present = "demo")]
+    /// The program and its arguments; what follows the program is its own
+    #[arg(trailing_var_arg = true, value_name = "CMD", required_unless_present = "demo")]
     command: Vec<OsString>,
 }
 
