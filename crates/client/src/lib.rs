@@ -2,7 +2,9 @@
 //! same handle; whoever serves it gets [`Request`]s from a channel.
 
 mod request;
+mod subscription;
 mod surface;
 
-pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
+pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
+pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::condition::Condition;
+use wh_core::event::{Cursor, FellOut, Numbered};
 use wh_core::input::Gesture;
 use wh_core::request::RequestId;
 use wh_core::session::{Done, Refusal, Status, Waited};
@@ -65,6 +66,18 @@ pub enum Request {
         timeout: Duration,
         /// The way back. Closed when the caller no longer waits.
         reply: oneshot::Sender<Result<WaitEnd, Refusal>>,
+    },
+    /// Watch: where the journal stands, and how to hear of more.
+    Watch {
+        /// The way back.
+        reply: oneshot::Sender<Watch>,
+    },
+    /// What happened after a cursor.
+    Events {
+        /// How far the asker has seen.
+        after: Cursor,
+        /// The way back.
+        reply: oneshot::Sender<Result<Vec<Arc<Numbered>>, FellOut>>,
     },
     /// Attach a person's terminal.
     Attach(Attachment),
@@ -128,6 +141,21 @@ pub struct Shown {
     pub log_truncated: bool,
     /// The retained raw output, if it was asked for.
     pub history: Option<Vec<u8>>,
+}
+
+/// The journal as it stands, the state that goes with it, and the bells that ring when there is more. All of one moment.
+#[derive(Debug)]
+pub struct Watch {
+    /// Where the journal ends.
+    pub end: Cursor,
+    /// What is known at that point.
+    pub facts: Facts,
+    /// The screen at that point, if one is kept.
+    pub shown: Option<Shown>,
+    /// The number of the newest event.
+    pub events: watch::Receiver<u64>,
+    /// The number of the newest frame.
+    pub frames: watch::Receiver<u64>,
 }
 
 /// What is known beside the screen.

@@ -1,15 +1,18 @@
 //! The handle on a surface in the same process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use wh_core::condition::Condition;
+use wh_core::event::{Cursor, FellOut, Numbered};
 use wh_core::input::Gesture;
 use wh_core::request::RequestId;
 use wh_core::session::{Done, Refusal};
 use wh_core::terminal::{SignalTarget, Size};
 
-use crate::request::{Attachment, Facts, Look, Request, Shown, WaitEnd};
+use crate::request::{Attachment, Facts, Look, Request, Shown, WaitEnd, Watch};
+use crate::subscription::{Start, Subscription};
 
 /// Requests that may wait for a busy surface. Beyond that the asker waits in turn.
 const REQUESTS: usize = 64;
@@ -80,6 +83,21 @@ impl Surface {
     /// Waits until `condition` holds. Dropping the future ends the wait.
     pub async fn wait(&self, condition: Condition, timeout: Duration) -> Result<WaitEnd, Unanswered> {
         Ok(self.ask(|reply| Request::Wait { condition, timeout, reply }).await??)
+    }
+
+    /// The journal as it stands.
+    pub async fn watch(&self) -> Result<Watch, Gone> {
+        self.ask(|reply| Request::Watch { reply }).await
+    }
+
+    /// Some of what happened after `cursor`.
+    pub async fn events(&self, after: Cursor) -> Result<Result<Vec<Arc<Numbered>>, FellOut>, Gone> {
+        self.ask(|reply| Request::Events { after, reply }).await
+    }
+
+    /// Follows the journal: from `after` if that can still be had, else from now on, beginning with the state.
+    pub async fn subscribe(&self, after: Option<Cursor>) -> Result<(Start, Subscription), Gone> {
+        Subscription::start(self.clone(), after).await
     }
 
     /// Attaches a person's terminal.

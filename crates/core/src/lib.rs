@@ -1,6 +1,7 @@
 //! What is true: the input vocabulary, wait conditions and the session machine. No IO and no clock of its own.
 
 pub mod condition;
+pub mod event;
 pub mod input;
 pub mod request;
 pub mod session;

@@ -7,6 +7,7 @@ mod waits;
 use std::time::{Duration, Instant};
 
 use crate::condition::Condition;
+use crate::event::{Event, Notice};
 use crate::request::{Ledger, RequestId};
 use crate::terminal::{Exit, SignalTarget, Size};
 use frames::Frames;
@@ -72,8 +73,12 @@ pub enum Input {
     Leave(Ticket),
     /// The program wrote something.
     Output(Output),
+    /// It told its terminal something beside the screen.
+    Noticed(Notice),
     /// A person's terminal was attached, or is no longer.
     Attached(bool),
+    /// The person's window has this size.
+    Window(Size),
     /// The program was stopped, or goes on.
     Stopped(bool),
     /// The program ended; its last output may still be on the way.
@@ -99,6 +104,8 @@ pub enum Effect {
     Show(Ticket),
     /// Answer a wait.
     Waited(Ticket, Waited),
+    /// Tell everybody who watches.
+    Publish(Event),
 }
 
 /// A command was carried out.
@@ -261,12 +268,24 @@ impl Session {
                     self.frame(now, view, &mut effects);
                 }
             }
-            Input::Attached(attached) => self.attached = attached,
-            Input::Stopped(stopped) => self.becomes(if stopped { Status::Stopped } else { Status::Running }, now),
-            Input::Exited(exit) => self.becomes(Status::Exited(exit), now),
+            Input::Noticed(notice) => effects.push(Effect::Publish(Event::Noticed(notice))),
+            Input::Attached(attached) => {
+                self.attached = attached;
+                effects.push(Effect::Publish(Event::Attached(attached)));
+            }
+            Input::Window(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
+            Input::Stopped(stopped) => {
+                if self.becomes(if stopped { Status::Stopped } else { Status::Running }, now) {
+                    effects.push(Effect::Publish(Event::Stopped(stopped)));
+                }
+            }
+            Input::Exited(exit) => drop(self.becomes(Status::Exited(exit), now)),
             Input::Drained => {
                 self.drained = true;
                 self.frames.complete(now);
+                if let Status::Exited(exit) = self.status {
+                    effects.push(Effect::Publish(Event::Exited(exit)));
+                }
                 self.frame(now, view, &mut effects);
             }
             Input::Tick => {
@@ -281,12 +300,15 @@ impl Session {
         effects
     }
 
-    fn becomes(&mut self, status: Status, now: Instant) {
+    /// Takes on a status; false if that changes nothing.
+    fn becomes(&mut self, status: Status, now: Instant) -> bool {
         // What stops or goes on after the end is news of the past.
-        if !matches!(self.status, Status::Exited(_)) && self.status != status {
+        let changes = !matches!(self.status, Status::Exited(_)) && self.status != status;
+        if changes {
             self.status = status;
             self.since = now;
         }
+        changes
     }
 
     fn command(
@@ -314,10 +336,11 @@ impl Session {
                 self.queued += bytes.len();
                 self.typed = Some(now);
                 self.offered = Some((ticket, id));
+                effects.push(Effect::Publish(Event::Typed { bytes: bytes.len() }));
                 effects.push(Effect::Write(bytes));
                 return;
             }
-            Command::Resize(size) => effects.push(Effect::Resize(size)),
+            Command::Resize(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
             Command::Signal(number, target) => effects.push(Effect::Signal(number, target)),
         }
         self.done(ticket, id, command.kind(), true, now, effects);

@@ -29,12 +29,13 @@ struct Bench {
     session: Session,
     now: Instant,
     screen: Screen,
+    published: Vec<Event>,
 }
 
 impl Bench {
     fn new() -> Self {
         let now = Instant::now();
-        Self { session: Session::new(now), now, screen: Screen::default() }
+        Self { session: Session::new(now), now, screen: Screen::default(), published: Vec::new() }
     }
 
     fn after(&mut self, milliseconds: u64) -> &mut Self {
@@ -42,8 +43,16 @@ impl Bench {
         self
     }
 
+    /// What is to be done about it, beside telling those who watch.
     fn happens(&mut self, input: Input) -> Vec<Effect> {
-        self.session.handle(input, self.now, &self.screen)
+        let mut effects = self.session.handle(input, self.now, &self.screen);
+        self.published.extend(effects.extract_if(.., |effect| matches!(effect, Effect::Publish(_))).filter_map(
+            |effect| match effect {
+                Effect::Publish(event) => Some(event),
+                _ => None,
+            },
+        ));
+        effects
     }
 
     fn types(&mut self, ticket: u64, id: Option<&str>, bytes: &[u8]) -> Vec<Effect> {
@@ -238,4 +247,29 @@ fn the_status_follows_the_process_and_never_comes_back_from_the_dead() {
     let ended = bench.now;
     bench.after(1).happens(Input::Stopped(false));
     assert_eq!(bench.session.status(), (Status::Exited(Exit::Code(3)), ended));
+}
+
+#[test]
+fn those_who_watch_are_told_what_happened_in_order_and_once() {
+    let mut bench = Bench::new();
+    let size = Size { columns: 80, rows: 24 };
+    bench.types(1, Some("r1"), b"ls");
+    bench.happens(Input::Offered(0));
+    bench.types(2, Some("r1"), b"ls");
+    bench.happens(Input::Command(Ticket(3), None, Command::Resize(size)));
+    bench.happens(Input::Noticed(Notice::Bell(1)));
+    bench.happens(Input::Stopped(true));
+    bench.happens(Input::Stopped(true));
+    bench.happens(Input::Stopped(false));
+    bench.happens(Input::Exited(Exit::Code(3)));
+    bench.happens(Input::Drained);
+    let expected = [
+        Event::Typed { bytes: 2 },
+        Event::Resized(size),
+        Event::Noticed(Notice::Bell(1)),
+        Event::Stopped(true),
+        Event::Stopped(false),
+        Event::Exited(Exit::Code(3)),
+    ];
+    assert_eq!(bench.published, expected);
 }

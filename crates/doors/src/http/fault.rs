@@ -10,11 +10,13 @@ use wh_wire::control::ErrorBody;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error(
-        "no such path; GET /control/health, /screen, /state, /messages, POST /control/send_input, /wait, /resize, /signal"
+        "no such path; GET /control/health, /screen, /state, /messages, /events, /stream, POST /control/send_input, /wait, /resize, /signal"
     )]
     NoSuchPath,
     #[error("this path takes another method: see the Allow header")]
     NoSuchMethod,
+    #[error("this path is a WebSocket; for server-sent events see /control/events")]
+    UpgradeRequired,
     #[error("{0}")]
     Forbidden(String),
     #[error("send the token as Authorization: Bearer TOKEN")]
@@ -50,6 +52,7 @@ impl Fault {
         match self {
             Self::NoSuchPath => (StatusCode::NOT_FOUND, "Not found"),
             Self::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
+            Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "Upgrade required"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "Forbidden"),
             Self::NoToken => (StatusCode::UNAUTHORIZED, "Unauthorized"),
             Self::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "Body too large"),
@@ -81,6 +84,7 @@ impl IntoResponse for Fault {
         let mut response = (status, Json(body)).into_response();
         let extra: Option<(HeaderName, &'static str)> = match status {
             StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, "Bearer")),
+            StatusCode::UPGRADE_REQUIRED => Some((header::UPGRADE, "websocket")),
             StatusCode::SERVICE_UNAVAILABLE => Some((header::RETRY_AFTER, "1")),
             _ => None,
         };

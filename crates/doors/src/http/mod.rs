@@ -3,10 +3,12 @@
 mod access;
 mod body;
 mod fault;
+mod feed;
 mod input;
 mod screen;
 mod serve;
 mod state;
+mod stream;
 mod time;
 mod wait;
 
@@ -22,7 +24,7 @@ use wh_wire::control::HealthBody;
 
 pub use access::{Access, Token};
 use fault::Fault;
-pub use serve::serve;
+pub use serve::{Closing, serve};
 
 /// What every handler knows.
 #[derive(Clone)]
@@ -30,11 +32,12 @@ struct Door {
     surface: Surface,
     access: Arc<Access>,
     started: Instant,
+    closing: Closing,
 }
 
-/// The control plane of one surface.
-pub fn router(surface: Surface, access: Access) -> Router {
-    let door = Door { surface, access: Arc::new(access), started: Instant::now() };
+/// The control plane of one surface. Streams end when the door closes.
+pub fn router(surface: Surface, access: Access, closing: Closing) -> Router {
+    let door = Door { surface, access: Arc::new(access), started: Instant::now(), closing };
     Router::new()
         .route("/control/health", get(health))
         .route("/control/send_input", post(input::send_input))
@@ -44,6 +47,8 @@ pub fn router(surface: Surface, access: Access) -> Router {
         .route("/control/state", get(state::state))
         .route("/control/messages", get(state::messages))
         .route("/control/wait", post(wait::wait))
+        .route("/control/events", get(stream::events))
+        .route("/control/stream", get(stream::stream))
         .fallback(|| async { Fault::NoSuchPath })
         .method_not_allowed_fallback(|| async { Fault::NoSuchMethod })
         .layer(middleware::from_fn_with_state(door.clone(), access::check))

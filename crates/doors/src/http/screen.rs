@@ -87,7 +87,7 @@ fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {
     }
 }
 
-fn cursor_body(cursor: &Cursor) -> CursorBody {
+pub(super) fn cursor_body(cursor: &Cursor) -> CursorBody {
     let style = match cursor.shape {
         CursorShape::Block => "block",
         CursorShape::Underline => "underline",

@@ -21,7 +21,7 @@ pub(super) async fn state(State(door): State<Door>) -> Result<Json<ClientState>,
 }
 
 /// A terminal program has no conversation: what is known of it is its process and its terminal.
-fn client_state(facts: &Facts) -> ClientState {
+pub(super) fn client_state(facts: &Facts) -> ClientState {
     let (status, exit) = match facts.status {
         Status::Running => ("running", None),
         Status::Stopped => ("stopped", None),

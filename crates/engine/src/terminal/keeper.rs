@@ -50,8 +50,11 @@ impl Keeper {
         screen.log.push(bytes);
         let fed = screen.vt.feed(bytes);
         screen.updating_since = screen.vt.updating().then(|| screen.updating_since.unwrap_or(now));
-        let answers = screen.vt.take_answers();
-        (self.handle(Input::Output(Output { updates: fed.updates, loose: fed.loose }), now), answers)
+        let (answers, notices) = (screen.vt.take_answers(), screen.vt.take_notices());
+        let mut effects: Vec<Effect> =
+            notices.into_iter().flat_map(|notice| self.handle(Input::Noticed(notice), now)).collect();
+        effects.extend(self.handle(Input::Output(Output { updates: fed.updates, loose: fed.loose }), now));
+        (effects, answers)
     }
 
     /// When [`Keeper::tick`] must come if nothing else happens before.

@@ -1,6 +1,7 @@
 //! A terminal session: started here, run by a task of its own.
 
 mod attached;
+mod hub;
 mod keeper;
 mod outbox;
 mod task;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
 use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
+use wh_core::event::Event;
 use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Status, Ticket, Why};
 use wh_core::terminal::{Exit, SignalTarget, Size};
 use wh_screen::pty::{Order, Orders, Program, Report, Reports, Terminal};
@@ -16,6 +17,7 @@ use wh_screen::render;
 
 use super::Clock;
 use super::attached::{Deed, Display, Person, next_deed};
+use super::hub::Hub;
 use super::keeper::Keeper;
 use super::outbox::Outbox;
 
@@ -49,6 +51,7 @@ pub(super) struct Task {
     person: Option<Person>,
     replies: HashMap<Ticket, Reply>,
     next_ticket: u64,
+    hub: Hub,
     size: Size,
     /// A person's terminal is to be attached and is not yet: the program's first words are for it.
     held: bool,
@@ -78,6 +81,8 @@ impl Task {
         tell_ended: oneshot::Sender<Exit>,
         tell_empty: oneshot::Sender<()>,
     ) -> Self {
+        let mut hub = Hub::new(identity.clock.time);
+        hub.publish(Event::Started { command: identity.command.clone(), pid: identity.pid }, identity.clock.time);
         let size = keeper.vt().map_or(Size::nearest(0, 0), |vt| vt.size());
         Self {
             identity,
@@ -91,6 +96,7 @@ impl Task {
             person: None,
             replies: HashMap::new(),
             next_ticket: 0,
+            hub,
             size,
             held: false,
             guarded: true,
@@ -156,6 +162,11 @@ impl Task {
             Request::Tell { reply } => {
                 let _ = reply.send(self.facts());
             }
+            Request::Watch { reply } => {
+                let (facts, shown) = (self.facts(), self.shown(Look::default()));
+                let _ = reply.send(self.hub.watch(facts, shown));
+            }
+            Request::Events { after, reply } => drop(reply.send(self.hub.after(&after))),
             Request::Attach(attachment) => self.attach(attachment).await,
             Request::End { now } => self.orders.give(if now { Order::Kill } else { Order::End }).await,
         }
@@ -184,7 +195,7 @@ impl Task {
         self.display = Display(Some(attachment.output));
         self.person = Some(Person { input: attachment.input, changes: attachment.changes });
         self.happens(Input::Attached(true)).await;
-        self.resize(attachment.size).await;
+        self.happens(Input::Window(attachment.size)).await;
     }
 
     async fn report(&mut self, report: Option<Report>) {
@@ -228,7 +239,7 @@ impl Task {
                 let written = self.outbox.offer(&self.terminal);
                 self.written(written).await;
             }
-            Deed::Changed(FromTerminal::Resized(size)) => self.resize(size).await,
+            Deed::Changed(FromTerminal::Resized(size)) => self.happens(Input::Window(size)).await,
             Deed::Changed(FromTerminal::Continue) => {
                 self.orders.give(Order::Signal(nix::libc::SIGCONT as u8)).await;
             }
@@ -314,6 +325,7 @@ impl Task {
                     effects.extend(self.keeper.handle(Input::Offered(self.outbox.len()), Instant::now()));
                 }
                 Effect::Resize(size) => effects.extend(self.apply_size(size)),
+                Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
                 Effect::Signal(number, SignalTarget::Program) => self.orders.give(Order::Signal(number)).await,
                 Effect::Signal(number, SignalTarget::Foreground) => {
                     self.orders.give(Order::SignalForeground(number)).await
@@ -339,11 +351,7 @@ impl Task {
                 }
             }
         }
-    }
-
-    async fn resize(&mut self, size: Size) {
-        let effects = self.apply_size(size);
-        self.perform(effects).await;
+        self.hub.frames(self.keeper.session.frames().0);
     }
 
     fn apply_size(&mut self, size: Size) -> Vec<Effect> {

@@ -13,6 +13,8 @@ use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::{Config, Osc52};
 use alacritty_terminal::vte::ansi::{self, Processor, Rgb};
 
+use wh_core::event::Notice;
+
 use self::emulator::Emulator;
 use crate::frame::{Frame, Size};
 use crate::modes::Modes;
@@ -59,6 +61,7 @@ pub struct Vt {
     title: Option<String>,
     reports: Reports,
     answers: Vec<u8>,
+    notices: Vec<Notice>,
 }
 
 impl std::fmt::Debug for Vt {
@@ -84,6 +87,7 @@ impl Vt {
             title: None,
             reports: Reports::default(),
             answers: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
@@ -132,6 +136,11 @@ impl Vt {
     /// What the terminal answers to the program's questions, since the last call.
     pub fn take_answers(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.answers)
+    }
+
+    /// What the program told beside the screen, since the last call, in order.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
     }
 
     /// Changes the size; lines are wrapped anew, as far as the history goes.
@@ -208,15 +217,34 @@ impl Vt {
     fn osc(&mut self, string: &[u8]) {
         let text = String::from_utf8_lossy(string);
         let Some((number, rest)) = text.split_once(';') else { return };
-        match number {
-            "7" => self.reports.directory = Some(rest.to_owned()),
+        let notice = match number {
+            "7" => Notice::Directory(rest.to_owned()),
             "9" => match rest.strip_prefix("4;") {
-                Some(progress) => self.reports.progress = Some(progress.to_owned()),
-                None => self.reports.notification = Some(rest.to_owned()),
+                Some(progress) => Notice::Progress(progress.to_owned()),
+                None => Notice::Notification(rest.to_owned()),
             },
-            "133" => self.reports.shell_mark = Some(rest.to_owned()),
-            "777" => self.reports.notification = Some(rest.strip_prefix("notify;").unwrap_or(rest).to_owned()),
-            _ => {}
+            "133" => Notice::ShellMark(rest.to_owned()),
+            "777" => Notice::Notification(rest.strip_prefix("notify;").unwrap_or(rest).to_owned()),
+            _ => return,
+        };
+        self.notice(notice);
+    }
+
+    /// Remembers what was told, and that it was.
+    fn notice(&mut self, notice: Notice) {
+        let reports = &mut self.reports;
+        match &notice {
+            Notice::Title(title) => self.title.clone_from(title),
+            Notice::Bell(count) => reports.bells += count,
+            Notice::Directory(text) => reports.directory = Some(text.clone()),
+            Notice::Notification(text) => reports.notification = Some(text.clone()),
+            Notice::Progress(text) => reports.progress = Some(text.clone()),
+            Notice::ShellMark(text) => reports.shell_mark = Some(text.clone()),
+        }
+        // A hundred bells in a row are one noise.
+        match (self.notices.last_mut(), notice) {
+            (Some(Notice::Bell(before)), Notice::Bell(more)) => *before += more,
+            (_, notice) => self.notices.push(notice),
         }
     }
 
@@ -236,9 +264,9 @@ impl Vt {
         for event in self.mailbox.take() {
             match event {
                 Event::PtyWrite(text) => self.answer(&text),
-                Event::Title(title) => self.title = Some(title),
-                Event::ResetTitle => self.title = None,
-                Event::Bell => self.reports.bells += 1,
+                Event::Title(title) => self.notice(Notice::Title(Some(title.chars().take(LONGEST_TITLE).collect()))),
+                Event::ResetTitle => self.notice(Notice::Title(None)),
+                Event::Bell => self.notice(Notice::Bell(1)),
                 Event::ColorRequest(index, format) => {
                     let (r, g, b) = replies::palette(index);
                     let color = self.emulator.term().colors()[index].unwrap_or(Rgb { r, g, b });
@@ -256,6 +284,9 @@ impl Vt {
         }
     }
 }
+
+/// Characters of a title that are kept.
+const LONGEST_TITLE: usize = 1024;
 
 const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use wh_client::Surface;
 use wh_core::terminal::{Exit, Size};
 use wh_doors::http;
@@ -269,17 +269,17 @@ impl Signals {
 
 /// The HTTP door while it is open.
 struct Door {
-    stop: oneshot::Sender<()>,
+    stop: watch::Sender<bool>,
     served: tokio::task::JoinHandle<()>,
     entry: Option<Entry>,
 }
 
 impl Door {
     fn open(control: Control, surface: Surface, command: Vec<String>) -> Self {
-        let (stop, stopped) = oneshot::channel();
+        let (stop, closing) = watch::channel(false);
         let (url, port) = (control.url(), control.address.port());
-        let router = http::router(surface, control.access);
-        let served = tokio::spawn(http::serve(control.listener, router, async { drop(stopped.await) }));
+        let router = http::router(surface, control.access, closing.clone());
+        let served = tokio::spawn(http::serve(control.listener, router, closing));
         let entry = Entry::enter(port, url.clone(), command);
         if let Err(error) = &entry {
             say(&format!("wh: other commands will not find this run: {error}"));
@@ -291,7 +291,7 @@ impl Door {
 
     async fn close(self) {
         drop(self.entry);
-        let _ = self.stop.send(());
+        self.stop.send_replace(true);
         let _ = self.served.await;
     }
 }

@@ -9,6 +9,7 @@ mod input;
 mod lifecycle;
 mod safety;
 mod spec;
+mod stream;
 mod waits;
 
 /// The binary under test.

@@ -4,6 +4,7 @@
 mod input;
 mod screen;
 mod state;
+mod stream;
 
 pub use input::{MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
@@ -12,6 +13,7 @@ pub use state::{
     PauseState, PendingOperation, Reasoning, SessionFacts, SignalBoard, SignalPause, StreamFrame, Streams,
     TerminalFacts, Tool, Ui,
 };
+pub use stream::{EventBody, FrameBody, StreamBody};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,180 @@
+//! What somebody who watches is sent, whatever the transport: the start, then events in order, frames as they come, a
+//! heartbeat when nothing does.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use wh_client::{Gone, Look, Lost, Shown, Start, Subscription, Surface};
+use wh_core::event::{Cursor, Event, Notice, Numbered};
+use wh_screen::render;
+use wh_wire::control::{EventBody, FrameBody, StreamBody};
+
+use super::Door;
+use super::screen::cursor_body;
+use super::serve::{Closing, closed};
+use super::state::client_state;
+use super::time::iso;
+
+/// A quiet connection is given a sign of life this often: proxies and browsers give up on silence.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// What of the screen is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Frames {
+    #[default]
+    None,
+    Plain,
+    Raw,
+}
+
+pub(super) struct Feed {
+    surface: Surface,
+    subscription: Subscription,
+    /// What is ready to be sent.
+    ready: VecDeque<StreamBody>,
+    frames: Frames,
+    new_frame: watch::Receiver<u64>,
+    /// A frame has come that was not sent yet.
+    frame_due: bool,
+    frame_interval: Duration,
+    next_frame_at: Instant,
+    heartbeat_at: Instant,
+    closing: Closing,
+    over: bool,
+}
+
+impl Feed {
+    pub async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Gone> {
+        let Door { surface, closing, .. } = door;
+        let (start, subscription) = surface.subscribe(after).await?;
+        let now = Instant::now();
+        let mut feed = Self {
+            new_frame: subscription.frames.clone(),
+            surface,
+            subscription,
+            ready: VecDeque::new(),
+            frames,
+            frame_due: false,
+            frame_interval: Duration::from_secs(1) / rate,
+            next_frame_at: now,
+            heartbeat_at: now + HEARTBEAT,
+            closing,
+            over: false,
+        };
+        feed.start(start);
+        Ok(feed)
+    }
+
+    fn start(&mut self, start: Start) {
+        match start {
+            // Frames have no numbers: who comes back is shown the screen as it is.
+            Start::Resumed => self.frame_due = self.frames != Frames::None,
+            Start::Snapshot { facts, shown, reset } => {
+                if reset {
+                    let reason = "the cursor is of another run, or its next event is no longer kept".to_owned();
+                    self.ready.push_back(StreamBody::Reset { reason });
+                }
+                let screen = shown
+                    .filter(|_| self.frames != Frames::None)
+                    .map(|shown| Box::new(frame_body(&shown, self.frames)));
+                let Cursor { epoch, seq } = self.subscription.cursor();
+                let (epoch, seq, state) = (epoch.to_string(), *seq, Box::new(client_state(&facts)));
+                self.ready.push_back(StreamBody::Snapshot { epoch, seq, state, screen });
+            }
+        }
+    }
+
+    /// What is sent next; nothing when it is over. Cancel safe.
+    pub async fn next(&mut self) -> Option<StreamBody> {
+        loop {
+            if let Some(body) = self.ready.pop_front() {
+                self.heartbeat_at = Instant::now() + HEARTBEAT;
+                return Some(body);
+            }
+            if self.over {
+                return None;
+            }
+            let wants_frames = self.frames != Frames::None;
+            tokio::select! {
+                events = self.subscription.next() => self.happened(events),
+                changed = self.new_frame.changed(), if wants_frames && !self.frame_due => match changed {
+                    Ok(()) => self.frame_due = true,
+                    Err(_) => self.happened(Err(Lost::Gone(Gone))),
+                },
+                shown = frame(&self.surface, self.next_frame_at), if self.frame_due => {
+                    self.frame_due = false;
+                    self.next_frame_at = Instant::now() + self.frame_interval;
+                    if let Ok(shown) = shown {
+                        self.ready.push_back(StreamBody::Frame(frame_body(&shown, self.frames)));
+                    }
+                }
+                () = closed(&mut self.closing) => self.ends("wh is leaving"),
+                () = sleep_until(self.heartbeat_at) => {
+                    let Cursor { epoch, seq } = self.subscription.cursor();
+                    self.ready.push_back(StreamBody::Heartbeat { epoch: epoch.to_string(), seq: *seq });
+                }
+            }
+        }
+    }
+
+    fn happened(&mut self, events: Result<Vec<std::sync::Arc<Numbered>>, Lost>) {
+        match events {
+            Ok(events) => {
+                let epoch = self.subscription.cursor().epoch.to_string();
+                self.ready.extend(events.iter().map(|event| StreamBody::Event {
+                    epoch: epoch.clone(),
+                    seq: event.seq,
+                    at: iso(event.at),
+                    event: event_body(&event.event),
+                }));
+            }
+            Err(lost) => self.ends(&lost.to_string()),
+        }
+    }
+
+    fn ends(&mut self, reason: &str) {
+        self.over = true;
+        self.ready.push_back(StreamBody::Dropped { reason: reason.to_owned() });
+    }
+}
+
+async fn frame(surface: &Surface, not_before: Instant) -> Result<Shown, Gone> {
+    sleep_until(not_before).await;
+    surface.look(Look::default()).await
+}
+
+fn frame_body(shown: &Shown, frames: Frames) -> FrameBody {
+    let frame = &shown.frame;
+    FrameBody {
+        frames_rendered: shown.frames_rendered,
+        width: frame.size.columns,
+        height: frame.size.rows,
+        cursor: cursor_body(&frame.cursor),
+        hash: format!("{:016x}", render::fingerprint(frame)),
+        plain: (frames == Frames::Plain).then(|| render::plain(frame)),
+        raw: (frames == Frames::Raw).then(|| render::ansi(frame)),
+    }
+}
+
+fn event_body(event: &Event) -> EventBody {
+    match event {
+        Event::Started { command, pid } => EventBody::Started { command: command.clone(), pid: *pid },
+        Event::Typed { bytes } => EventBody::Typed { bytes: *bytes },
+        Event::Resized(size) => EventBody::Resized { width: size.columns, height: size.rows },
+        Event::Attached(true) => EventBody::Attached,
+        Event::Attached(false) => EventBody::Detached,
+        Event::Stopped(true) => EventBody::Stopped,
+        Event::Stopped(false) => EventBody::Continued,
+        Event::Exited(exit) => EventBody::Exited { code: exit.code(), signal: exit.signal() },
+        Event::Noticed(notice) => match notice.clone() {
+            Notice::Title(title) => EventBody::Title { title },
+            Notice::Bell(count) => EventBody::Bell { count },
+            Notice::Directory(directory) => EventBody::Directory { directory },
+            Notice::Notification(text) => EventBody::Notification { text },
+            Notice::Progress(progress) => EventBody::Progress { progress },
+            Notice::ShellMark(mark) => EventBody::ShellMark { mark },
+        },
+    }
+}

@@ -1,0 +1,123 @@
+//! `GET /control/events` (server-sent events) and `GET /control/stream` (WebSocket): the same feed by two transports.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Deserialize;
+use wh_core::event::Cursor;
+use wh_wire::control::StreamBody;
+
+use super::Door;
+use super::fault::Fault;
+use super::feed::{Feed, Frames};
+
+/// Frames a second unless the reader wants another number.
+const USUAL_RATE: u32 = 30;
+/// What the reader may want.
+const HIGHEST_RATE: u32 = 60;
+/// How long a reader may take none of what it is sent before it is dropped.
+const STALLED: Duration = Duration::from_secs(30);
+/// Nobody has anything long to say on the WebSocket.
+const LONGEST_MESSAGE: usize = 4096;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StreamQuery {
+    after: Option<String>,
+    frames: Option<String>,
+    rate: Option<u32>,
+}
+
+pub(super) async fn events(
+    State(door): State<Door>,
+    query: Result<Query<StreamQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+    let feed = open(door, query, last).await?;
+    let events = stream::unfold(feed, |mut feed| async move {
+        let body = feed.next().await?;
+        Some((Ok::<Event, Infallible>(sse(&body)), feed))
+    });
+    Ok(Sse::new(events).into_response())
+}
+
+pub(super) async fn stream(
+    State(door): State<Door>,
+    query: Result<Query<StreamQuery>, QueryRejection>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Fault> {
+    let feed = open(door, query, None).await?;
+    let upgrade = upgrade.map_err(|_| Fault::UpgradeRequired)?;
+    Ok(upgrade.max_message_size(LONGEST_MESSAGE).on_upgrade(|socket| talk(socket, feed)))
+}
+
+async fn open(
+    door: Door,
+    query: Result<Query<StreamQuery>, QueryRejection>,
+    last: Option<&str>,
+) -> Result<Feed, Fault> {
+    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
+    let after = query.after.as_deref().or(last).map(str::parse::<Cursor>).transpose();
+    let after = after.map_err(|error| Fault::Invalid(error.to_string()))?;
+    let frames = match query.frames.as_deref() {
+        None | Some("none") => Frames::None,
+        Some("plain") => Frames::Plain,
+        Some("raw") => Frames::Raw,
+        Some(_) => return Err(Fault::Invalid("frames is plain, raw or none".to_owned())),
+    };
+    let rate = query.rate.unwrap_or(USUAL_RATE);
+    if !(1..=HIGHEST_RATE).contains(&rate) {
+        return Err(Fault::Invalid(format!("rate is frames a second, 1 to {HIGHEST_RATE}")));
+    }
+    Ok(Feed::open(door, after, frames, rate).await?)
+}
+
+/// Only what a reader can go on from has an id.
+fn sse(body: &StreamBody) -> Event {
+    let (name, id) = match body {
+        StreamBody::Snapshot { epoch, seq, .. } => ("snapshot", Some((epoch, seq))),
+        StreamBody::Event { epoch, seq, .. } => ("event", Some((epoch, seq))),
+        StreamBody::Frame(_) => ("frame", None),
+        StreamBody::Heartbeat { .. } => ("heartbeat", None),
+        StreamBody::Reset { .. } => ("reset", None),
+        StreamBody::Dropped { .. } => ("dropped", None),
+    };
+    let event = Event::default().event(name).data(json(body));
+    match id {
+        Some((epoch, seq)) => event.id(format!("{epoch}.{seq}")),
+        None => event,
+    }
+}
+
+fn json(body: &StreamBody) -> String {
+    serde_json::to_string(body).unwrap_or_default()
+}
+
+async fn talk(mut socket: WebSocket, mut feed: Feed) {
+    loop {
+        let body = tokio::select! {
+            body = feed.next() => body,
+            // Pings are answered below us; anything else that a reader says is not for us, and its end is ours.
+            heard = socket.recv() => match heard {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue,
+            },
+        };
+        let Some(body) = body else { break };
+        match tokio::time::timeout(STALLED, socket.send(Message::Text(json(&body).into()))).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+    let close = CloseFrame { code: close_code::AWAY, reason: "the stream is over".into() };
+    let _ = tokio::time::timeout(STALLED, socket.send(Message::Close(Some(close)))).await;
+}

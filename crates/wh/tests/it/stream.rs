@@ -1,0 +1,227 @@
+//! Watching: every event once and in order, however often the watcher is cut off; frames as they come; nobody held up.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tungstenite::Message;
+use wh_testkit::PATIENCE;
+use wh_testkit::wh::Wh;
+
+use crate::WH;
+
+/// A watcher by either transport.
+trait Watcher: Sized {
+    fn open(port: u16, query: &str) -> Self;
+    fn next(&mut self) -> Value;
+
+    /// The next message of this type; others are passed over.
+    fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let message = self.next();
+            if message["type"] == kind {
+                return message;
+            }
+        }
+    }
+}
+
+/// Server-sent events.
+struct Sse {
+    body: BufReader<TcpStream>,
+    ready: VecDeque<Value>,
+}
+
+impl Watcher for Sse {
+    fn open(port: u16, query: &str) -> Self {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET /control/events?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut body = BufReader::new(stream);
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            assert_ne!(body.read_line(&mut line).unwrap(), 0, "the connection ended");
+            assert!(!line.starts_with("HTTP/1.1") || line.contains("200"), "{line}");
+        }
+        Self { body, ready: VecDeque::new() }
+    }
+
+    fn next(&mut self) -> Value {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return message;
+            }
+            let mut size = String::new();
+            self.body.read_line(&mut size).unwrap();
+            let mut chunk = vec![0; usize::from_str_radix(size.trim(), 16).expect("a chunk's size") + 2];
+            self.body.read_exact(&mut chunk).unwrap();
+            for event in String::from_utf8(chunk).unwrap().split("\n\n") {
+                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+                self.ready.extend(data.map(|data| serde_json::from_str::<Value>(data).unwrap()));
+            }
+        }
+    }
+}
+
+struct WebSocket(tungstenite::WebSocket<TcpStream>);
+
+impl Watcher for WebSocket {
+    fn open(port: u16, query: &str) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self(tungstenite::client(format!("ws://localhost:{port}/control/stream?{query}"), stream).unwrap().0)
+    }
+
+    fn next(&mut self) -> Value {
+        loop {
+            if let Message::Text(text) = self.0.read().unwrap() {
+                return serde_json::from_str(&text).unwrap();
+            }
+        }
+    }
+}
+
+/// A program that sets a hundred titles, each one higher, for every line that it reads.
+const COUNTER: &str =
+    r"n=0; while read -r _; do for i in {1..100}; do printf '\033]0;t%d\007' $n; n=$((n+1)); done; done";
+
+fn every_event_once_in_order<W: Watcher>() {
+    let wh = Wh::start(WH, &["--", "bash", "--norc", "-c", COUNTER]);
+    // Somebody who never reads, and is shown everything, must not hold up the rest.
+    let stalled = TcpStream::connect(("127.0.0.1", wh.port())).unwrap();
+    write!(&stalled, "GET /control/events?frames=raw HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+
+    let mut watcher = W::open(wh.port(), "");
+    let snapshot = watcher.next();
+    assert_eq!((&snapshot["type"], &snapshot["state"]["session"]["status"]), (&json!("snapshot"), &json!("running")));
+    let (epoch, mut seq) = (snapshot["epoch"].as_str().unwrap().to_owned(), snapshot["seq"].as_u64().unwrap());
+    let (mut titles, mut cuts) = (Vec::new(), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1..=100 {
+                wh.key("enter");
+                wh.wait(&format!("title_contains \"t{}\"", round * 100 - 1));
+            }
+        });
+        while titles.len() < 10_000 {
+            // Some are read in one go, some need several connections; each cut comes at another place.
+            for _ in 0..(37 + cuts % 61) {
+                if titles.len() == 10_000 {
+                    break;
+                }
+                let event = watcher.until("event");
+                assert_eq!(event["seq"], seq + 1, "after {seq}: {event}");
+                assert_eq!(event["epoch"], epoch.as_str());
+                seq += 1;
+                if event["event"] == "title" {
+                    titles.push(event["title"].as_str().unwrap().to_owned());
+                }
+            }
+            cuts += 1;
+            watcher = W::open(wh.port(), &format!("after={epoch}.{seq}"));
+        }
+    });
+    assert!(cuts >= 100, "it was cut off {cuts} times");
+    let expected: Vec<String> = (0..10_000).map(|number| format!("t{number}")).collect();
+    assert_eq!(titles, expected);
+    drop(stalled);
+}
+
+#[test]
+fn server_sent_events_bring_every_event_once_in_order_through_a_hundred_cuts() {
+    every_event_once_in_order::<Sse>();
+}
+
+#[test]
+fn the_websocket_brings_every_event_once_in_order_through_a_hundred_cuts() {
+    every_event_once_in_order::<WebSocket>();
+}
+
+fn a_cursor_of_no_use_gets_a_reset<W: Watcher>() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    let mut watcher = W::open(wh.port(), "after=0123abc.5");
+    assert_eq!(watcher.next()["type"], "reset");
+    assert_eq!(watcher.next()["type"], "snapshot");
+    // More events than are kept: the oldest cursor no longer holds.
+    let flood = Wh::start(WH, &["--", "bash", "--norc", "-c", COUNTER]);
+    let start = W::open(flood.port(), "").next();
+    for round in 1..=90 {
+        flood.key("enter");
+        flood.wait(&format!("title_contains \"t{}\"", round * 100 - 1));
+    }
+    let mut late = W::open(flood.port(), &format!("after={}.{}", start["epoch"].as_str().unwrap(), start["seq"]));
+    assert_eq!(late.next()["type"], "reset");
+    assert_eq!(late.next()["state"]["terminal"]["title"], "t8999");
+}
+
+#[test]
+fn a_cursor_that_fell_out_gets_a_reset_and_a_new_snapshot() {
+    a_cursor_of_no_use_gets_a_reset::<Sse>();
+    a_cursor_of_no_use_gets_a_reset::<WebSocket>();
+}
+
+fn what_happens_is_told<W: Watcher>() {
+    let mut wh =
+        Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", r"printf '\007'; read x; exit 3"]);
+    wh.wait("frames > 0");
+    let mut watcher = W::open(wh.port(), "frames=plain&rate=60");
+    let snapshot = watcher.next();
+    assert!(snapshot["screen"]["plain"].is_string() && snapshot["screen"].get("raw").is_none(), "{snapshot}");
+    wh.post("/control/resize", json!({"width": 50, "height": 10}));
+    let resized = watcher.until("event");
+    assert_eq!((&resized["event"], &resized["width"], &resized["height"]), (&json!("resized"), &json!(50), &json!(10)));
+    wh.text("abc");
+    assert_eq!(watcher.until("event")["event"], "typed");
+    let mut frame = watcher.until("frame");
+    while !frame["plain"].as_str().unwrap().contains("abc") {
+        frame = watcher.until("frame");
+    }
+    assert_eq!(frame["width"], 50);
+    wh.key("enter");
+    assert_eq!(watcher.until("event")["event"], "typed");
+    let exited = watcher.until("event");
+    assert_eq!((&exited["event"], &exited["code"]), (&json!("exited"), &json!(3)));
+    wh.signal(nix::sys::signal::Signal::SIGTERM);
+    assert_eq!(watcher.until("dropped")["reason"], "wh is leaving");
+    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+}
+
+#[test]
+fn what_happens_is_told_as_it_happens() {
+    what_happens_is_told::<Sse>();
+    what_happens_is_told::<WebSocket>();
+}
+
+#[test]
+fn a_page_from_elsewhere_may_not_watch() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    for path in ["/control/events", "/control/stream"] {
+        let request = wh_testkit::http::Request::get(path)
+            .header("Origin", "https://evil.test")
+            .header("Connection", "Upgrade")
+            .header("Upgrade", "websocket")
+            .header("Sec-WebSocket-Version", "13")
+            .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+        assert_eq!(wh.send(&request).status, 403, "{path}");
+    }
+    assert_eq!(wh.get("/control/stream").status, 426);
+    assert_eq!(wh.get("/control/events?frames=all").status, 400);
+    assert_eq!(wh.get("/control/events?after=nonsense").status, 400);
+    assert_eq!(wh.get("/control/events?rate=0").status, 400);
+}
+
+#[test]
+fn frames_come_no_faster_than_asked() {
+    let wh = Wh::start(WH, &["--", "bash", "--norc", "-c", "i=0; while :; do echo $i; i=$((i+1)); done"]);
+    let mut watcher = Sse::open(wh.port(), "frames=plain&rate=5");
+    watcher.until("snapshot");
+    watcher.until("frame");
+    let start = std::time::Instant::now();
+    for _ in 0..3 {
+        watcher.until("frame");
+    }
+    assert!(start.elapsed() >= Duration::from_millis(550), "three frames in {:?}", start.elapsed());
+}
