@@ -7,9 +7,10 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::condition::Condition;
 use wh_core::event::{Cursor, FellOut, Numbered};
+use wh_core::histogram::Histogram;
 use wh_core::input::Gesture;
 use wh_core::request::RequestId;
-use wh_core::session::{Done, Refusal, Status, Waited};
+use wh_core::session::{Done, Refusal, Sight, Status, Waited};
 use wh_core::terminal::{SignalTarget, Size};
 use wh_screen::frame::Frame;
 use wh_screen::vt::Reports;
@@ -21,6 +22,8 @@ pub enum Request {
     Type {
         /// What, in order.
         gestures: Vec<Gesture>,
+        /// What the caller calls it.
+        named: String,
         /// The caller's id.
         request_id: Option<RequestId>,
         /// The way back.
@@ -41,6 +44,15 @@ pub enum Request {
         number: u8,
         /// To whom.
         target: SignalTarget,
+        /// The caller's id.
+        request_id: Option<RequestId>,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
+    /// Mark this moment.
+    Mark {
+        /// By this name.
+        label: String,
         /// The caller's id.
         request_id: Option<RequestId>,
         /// The way back.
@@ -124,6 +136,8 @@ pub enum FromTerminal {
 pub struct Look {
     /// The retained raw output too.
     pub history: bool,
+    /// A complete frame, or this moment.
+    pub sight: Sight,
 }
 
 /// The screen.
@@ -189,6 +203,10 @@ pub struct Facts {
     pub open_waits: usize,
     /// Bytes that wait for it.
     pub queued_input: usize,
+    /// Bytes that doors have typed to it.
+    pub typed_bytes: u64,
+    /// How long it took from typing to the next frame.
+    pub input_to_frame: Histogram,
 }
 
 /// How a wait ended, and the screen's last lines if it did not match.

@@ -50,9 +50,14 @@ impl Surface {
         answer.await.map_err(|_| Gone)
     }
 
-    /// Types, presses, pastes, points.
-    pub async fn type_in(&self, gestures: Vec<Gesture>, request_id: Option<RequestId>) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Type { gestures, request_id, reply }).await??)
+    /// Types, presses, pastes, points. A retry hears by which name the first caller called it.
+    pub async fn type_in(
+        &self,
+        gestures: Vec<Gesture>,
+        named: String,
+        request_id: Option<RequestId>,
+    ) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Type { gestures, named, request_id, reply }).await??)
     }
 
     /// Changes the size.
@@ -70,7 +75,12 @@ impl Surface {
         Ok(self.ask(|reply| Request::Signal { number, target, request_id, reply }).await??)
     }
 
-    /// The screen as it is. Right after typing it waits a moment for the effect.
+    /// Marks this moment, for those who watch and in the recording.
+    pub async fn mark(&self, label: String, request_id: Option<RequestId>) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Mark { label, request_id, reply }).await??)
+    }
+
+    /// The screen.
     pub async fn look(&self, look: Look) -> Result<Shown, Gone> {
         self.ask(|reply| Request::Look { look, reply }).await
     }

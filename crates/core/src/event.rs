@@ -31,6 +31,8 @@ pub enum Event {
     Resized(Size),
     /// It told its terminal something beside the screen.
     Noticed(Notice),
+    /// A door marked this moment, by this name.
+    Marked(String),
     /// A person's terminal was attached, or is no longer.
     Attached(bool),
     /// A signal has stopped it, or it goes on.

@@ -2,6 +2,7 @@
 
 pub mod condition;
 pub mod event;
+pub mod histogram;
 pub mod input;
 pub mod request;
 pub mod session;

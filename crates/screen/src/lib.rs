@@ -2,12 +2,14 @@
 //! it, [`keys`], [`mouse`] and [`paste`] turn gestures into the bytes that the program expects. All pure; only [`pty`]
 //! does IO.
 
+pub mod cast;
 pub mod frame;
 pub mod keys;
 pub mod log;
 pub mod modes;
 pub mod mouse;
 pub mod paste;
+pub mod picture;
 pub mod pty;
 pub mod render;
 mod replies;

@@ -1,7 +1,7 @@
 //! What the program has asked its terminal to do: the switches that decide how keys, mouse and paste are encoded.
 
 /// Which mouse events the program wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MouseTracking {
     /// None: the terminal keeps the mouse to itself.
     #[default]
@@ -15,7 +15,7 @@ pub enum MouseTracking {
 }
 
 /// How a mouse event is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MouseEncoding {
     /// Three bytes, coordinates up to 223.
     #[default]
@@ -27,7 +27,7 @@ pub enum MouseEncoding {
 }
 
 /// The terminal's switches as the program has set them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Modes {
     /// Cursor keys send SS3 (DECCKM).
     pub application_cursor: bool,

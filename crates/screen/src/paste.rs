@@ -6,20 +6,22 @@ use crate::modes::Modes;
 const START: &str = "\x1b[200~";
 const END: &str = "\x1b[201~";
 
-/// What is left out between the markers: ESC, and its one-character form of `ESC [`, could write the end marker and have
-/// the rest obeyed as typing; at ^C some shells stop pasting by themselves.
-const HARMFUL: [char; 3] = ['\x1b', '\u{9b}', '\x03'];
+/// What is left out: controls but for tabs and line breaks. Text has no use for them; ESC, and its one-character form of
+/// `ESC [`, could write the end marker and have the rest obeyed as typing, and without markers every control is obeyed.
+fn harmful(character: char) -> bool {
+    character.is_control() && !matches!(character, '\t' | '\n' | '\r')
+}
 
 /// The bytes of one paste.
 ///
 /// Without markers a line break becomes what the enter key sends. With them it stays as it is.
 #[must_use]
 pub fn encode(text: &str, modes: &Modes) -> Vec<u8> {
+    let harmless = text.replace(harmful, "");
     if modes.bracketed_paste {
-        let harmless = text.replace(HARMFUL, "");
         [START, &harmless, END].concat().into_bytes()
     } else {
-        text.replace("\r\n", "\r").replace('\n', "\r").into_bytes()
+        harmless.replace("\r\n", "\r").replace('\n', "\r").into_bytes()
     }
 }
 
@@ -57,7 +59,7 @@ mod tests {
         {
             let sent = bracketed(hostile);
             let inside = sent.strip_prefix(START).and_then(|rest| rest.strip_suffix(END));
-            assert!(inside.is_some_and(|text| !text.contains(HARMFUL)), "{sent:?}");
+            assert!(inside.is_some_and(|text| !text.contains(harmful)), "{sent:?}");
         }
         assert_eq!(bracketed("\x1b[201~x"), "\x1b[200~[201~x\x1b[201~");
     }
@@ -71,10 +73,11 @@ mod tests {
         }
 
         #[test]
-        fn without_markers_only_line_breaks_change(text in any::<String>()) {
+        fn without_markers_only_line_breaks_change_and_controls_go(text in any::<String>()) {
             let sent = unmarked(&text);
-            prop_assert!(!sent.contains('\n'));
-            prop_assert_eq!(sent.replace('\r', ""), text.replace(['\r', '\n'], ""));
+            prop_assert!(!sent.contains('\n') && !sent.contains(harmful));
+            let words = |text: &str| text.replace(|character: char| character != '\t' && character.is_control(), "");
+            prop_assert_eq!(words(&sent), words(&text));
         }
     }
 }

@@ -158,6 +158,19 @@ impl Scanner {
     }
 }
 
+/// How many of these bytes make whole characters. The rest is the beginning of one that the next chunk goes on with: the
+/// emulator, given the halves apart, may lose the character that follows them.
+pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
+    let tail = bytes.len().saturating_sub(3);
+    let Some(last) = bytes[tail..].iter().rposition(|byte| *byte >= 0xc0).map(|offset| tail + offset) else {
+        return bytes.len();
+    };
+    match std::str::from_utf8(&bytes[last..]) {
+        Err(error) if error.error_len().is_none() => last,
+        _ => bytes.len(),
+    }
+}
+
 /// The few CSI sequences that the emulator leaves unanswered, or that end a frame.
 fn interesting(parameters: &[u8], last: u8) -> bool {
     match last {
@@ -213,6 +226,24 @@ mod tests {
     fn it_finds_the_same_however_the_stream_is_cut() {
         for cut in 0..STREAM.len() {
             assert_eq!(scan(STREAM, &[cut]), (expected(), STREAM.to_vec()), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_character_is_not_whole() {
+        for (bytes, whole) in [
+            (&b""[..], 0),
+            (b"abc", 3),
+            ("é".as_bytes(), 2),
+            (b"a\xc3", 1),
+            (b"a\xe6\xbc", 1),
+            (b"\xf0\x9f\x98", 0),
+            // Not the beginning of anything: it is broken already.
+            (b"a\xe6b", 3),
+            (b"\xbc\xbc\xbc\xbc", 4),
+            (b"\xff", 1),
+        ] {
+            assert_eq!(whole_characters(bytes), whole, "{bytes:x?}");
         }
     }
 

@@ -69,20 +69,29 @@ impl ControlArguments {
     }
 
     fn token(&self) -> Result<Option<Token>, Failure> {
-        let (text, source) = match (&self.control_token_file, std::env::var(TOKEN_VARIABLE)) {
-            (Some(path), _) => (read_token(path)?, format!("{}", path.display())),
-            (None, Ok(text)) => (text, TOKEN_VARIABLE.to_owned()),
-            (None, Err(std::env::VarError::NotPresent)) => return Ok(None),
-            (None, Err(error)) => return Err(Failure::new(code::USAGE, format!("{TOKEN_VARIABLE}: {error}"))),
-        };
-        match Token::new(text.trim()) {
-            Some(token) => Ok(Some(token)),
-            None => Err(Failure::new(
-                code::USAGE,
-                format!("the token in {source} is empty or has characters that cannot be sent"),
-            )
-            .hint("make one with: head -c 24 /dev/urandom | base64")),
+        Ok(token(self.control_token_file.as_deref())?.map(|(_, token)| token))
+    }
+}
+
+/// The token in `file`, or else in the variable: as the text that a caller sends, and as the token that a door asks for.
+pub fn token(file: Option<&Path>) -> Result<Option<(String, Token)>, Failure> {
+    let (text, source) = match (file, std::env::var(TOKEN_VARIABLE)) {
+        (Some(path), _) => (read_token(path)?, format!("{}", path.display())),
+        (None, Ok(text)) => {
+            // The system shows a process's first environment to its user's other processes, the program among them.
+            let _ = nix::sys::prctl::set_dumpable(false);
+            (text, TOKEN_VARIABLE.to_owned())
         }
+        (None, Err(std::env::VarError::NotPresent)) => return Ok(None),
+        (None, Err(error)) => return Err(Failure::new(code::USAGE, format!("{TOKEN_VARIABLE}: {error}"))),
+    };
+    match Token::new(text.trim()) {
+        Some(token) => Ok(Some((text.trim().to_owned(), token))),
+        None => Err(Failure::new(
+            code::USAGE,
+            format!("the token in {source} is empty or has characters that cannot be sent"),
+        )
+        .hint("make one with: head -c 24 /dev/urandom | base64")),
     }
 }
 

@@ -18,7 +18,7 @@ use ratatui::{DefaultTerminal, Frame};
 const WORD: Duration = Duration::from_millis(60);
 const SPINNER: [char; 8] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧'];
 
-const HELP: &str = "Available Commands: /help this list · /colors a palette · /wide wide characters · /clear · /quit";
+const HELP: &str = "Available Commands: /help · /colors · /wide · /clear · /quit";
 
 /// Runs until the person leaves.
 pub fn run(url: Option<&str>) -> io::Result<()> {

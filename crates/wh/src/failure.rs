@@ -4,16 +4,37 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::print::clean;
+
 /// Exit codes that are wh's own. All others are the program's.
 pub mod code {
     /// The command line is wrong.
     pub const USAGE: u8 = 2;
+    /// What was waited for did not happen in time.
+    pub const TIMEOUT: u8 = 3;
+    /// The run would not do it: its program has ended, or has no room for more.
+    pub const REFUSED: u8 = 4;
+    /// The run wants a token that was not given, or another one.
+    pub const UNAUTHORISED: u8 = 5;
+    /// There is no run to ask, or more than one, or it does not answer.
+    pub const UNREACHABLE: u8 = 6;
     /// wh could not do its part: a port in use, no terminal to be had.
     pub const FAILED: u8 = 125;
     /// The program was found and could not be executed.
     pub const NOT_EXECUTABLE: u8 = 126;
     /// There is no such program.
     pub const NOT_FOUND: u8 = 127;
+}
+
+/// The same for the help of the commands that ask a run.
+const EXIT_CODES: &str = "\
+Exit codes: 0 done or matched; 2 wrong usage, also a key, condition, signal or size that does not
+exist; 3 timeout: it did not match in time; 4 refused, also a wait that the program's end cut short;
+5 not authorised; 6 unreachable: no run, no answer, or several runs to choose from; 125 any other failure.";
+
+/// The end of a command's help: its examples, and the exit codes.
+pub fn with_exit_codes(examples: &str) -> String {
+    format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
 
 /// A failure of wh itself.
@@ -29,7 +50,7 @@ impl Failure {
         Self { code, message: message.to_string(), hint: None }
     }
 
-    /// What to do about it.
+    /// What to do about it, in a line or more.
     pub fn hint(mut self, hint: impl Display) -> Self {
         self.hint = Some(hint.to_string());
         self
@@ -37,9 +58,9 @@ impl Failure {
 
     /// Says it on standard error.
     pub fn report(&self) -> ExitCode {
-        say(&format!("wh: {}", self.message));
-        if let Some(hint) = &self.hint {
-            say(&format!("    {hint}"));
+        say(&format!("wh: {}", clean(&self.message)));
+        for line in self.hint.as_deref().unwrap_or_default().lines() {
+            say(&format!("    {}", clean(line)));
         }
         ExitCode::from(self.code)
     }

@@ -3,8 +3,11 @@
 mod commands;
 mod control;
 mod demo;
+mod door;
 mod failure;
 mod person;
+mod print;
+mod record;
 mod runtime;
 
 use std::process::ExitCode;
@@ -19,7 +22,11 @@ compile_error!("wh needs Linux: the guard that keeps programs from outliving it 
 /// Puts any coding-agent CLI or terminal program under control: see its screen, type to it, wait for it.
 #[derive(Debug, Parser)]
 #[command(name = "wh", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Start with:  wh run --demo --control-port 9090")]
+#[command(after_help = "\
+Start with:  wh run --demo --control-port 9090
+Then, in another terminal:  wh send hello --key enter; wh wait 'screen_contains \"echo: hello\"'; wh screen
+
+The --help of each command has examples and its exit codes.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

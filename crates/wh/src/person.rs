@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgrp, tcgetpgrp};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use wh_client::{Attachment, FromTerminal, Look, Surface, ToTerminal};
@@ -37,6 +37,10 @@ impl Person {
     /// The person at our own terminal, if it is one in both directions.
     pub fn here() -> Option<Self> {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return None;
+        }
+        // A job in the background has no use of the terminal: the shell has it.
+        if tcgetpgrp(io::stdin()).is_ok_and(|foreground| foreground != getpgrp()) {
             return None;
         }
         Some(Self { size: size_of(io::stdin()).ok()? })

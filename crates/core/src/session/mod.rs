@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::condition::Condition;
 use crate::event::{Event, Notice};
+use crate::histogram::Histogram;
 use crate::request::{Ledger, RequestId};
 use crate::terminal::{Exit, SignalTarget, Size};
 use frames::Frames;
@@ -31,20 +32,23 @@ pub struct Ticket(pub u64);
 /// What a door asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Type these bytes. Empty: the program does not take such input in its present mode.
-    Type(Vec<u8>),
+    /// Type these bytes, known to the caller by this name; or the reason why there are none in the present mode.
+    Type(Result<Vec<u8>, Refusal>, String),
     /// Change the terminal's size.
     Resize(Size),
     /// Send a signal.
     Signal(u8, SignalTarget),
+    /// Mark this moment, by this name.
+    Mark(String),
 }
 
 impl Command {
     fn kind(&self) -> Kind {
         match self {
-            Self::Type(_) => Kind::Type,
+            Self::Type(..) => Kind::Type,
             Self::Resize(_) => Kind::Resize,
             Self::Signal(..) => Kind::Signal,
+            Self::Mark(_) => Kind::Mark,
         }
     }
 }
@@ -54,6 +58,7 @@ enum Kind {
     Type,
     Resize,
     Signal,
+    Mark,
 }
 
 /// What happens.
@@ -65,8 +70,8 @@ pub enum Input {
     Offered(usize),
     /// Queued bytes went out; so many still wait.
     Wrote(usize),
-    /// A door looks at the screen.
-    Look(Ticket),
+    /// A door looks at the screen: at a complete frame, or at what is there this moment.
+    Look(Ticket, Sight),
     /// A door waits.
     Wait(Ticket, Condition, Duration),
     /// It no longer does.
@@ -89,6 +94,16 @@ pub enum Input {
     Tick,
 }
 
+/// What a look is to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sight {
+    /// A complete frame, with the effect of what was typed just before: may wait for it, some milliseconds.
+    #[default]
+    Settled,
+    /// What is there this moment, be it half a frame.
+    Now,
+}
+
 /// What must be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
@@ -98,6 +113,8 @@ pub enum Effect {
     Resize(Size),
     /// Send a signal.
     Signal(u8, SignalTarget),
+    /// Mark this moment in the recording, if there is one.
+    Mark(String),
     /// Answer a command.
     Answer(Ticket, Result<Done, Refusal>),
     /// Answer a look with the screen as it is.
@@ -115,6 +132,8 @@ pub struct Done {
     pub delivered: bool,
     /// Whether this is the answer to an earlier command of the same id.
     pub duplicate: bool,
+    /// What was typed, as the first caller named it.
+    pub named: Option<String>,
 }
 
 /// Why a command was not carried out.
@@ -182,11 +201,13 @@ pub struct Session {
     queued: usize,
     ledger: Ledger<(Kind, Done)>,
     /// Commands that were written and wait to hear how much was taken.
-    offered: Option<(Ticket, Option<RequestId>)>,
+    offered: Option<(Ticket, Option<RequestId>, String)>,
     frames: Frames,
     waits: Waits,
     looks: Vec<Ticket>,
     typed: Option<Instant>,
+    typed_bytes: u64,
+    input_to_frame: Histogram,
 }
 
 impl Session {
@@ -204,6 +225,8 @@ impl Session {
             waits: Waits::new(now),
             looks: Vec::new(),
             typed: None,
+            typed_bytes: 0,
+            input_to_frame: Histogram::default(),
         }
     }
 
@@ -237,6 +260,11 @@ impl Session {
         self.queued
     }
 
+    /// Bytes that doors have typed so far, and how long it took each time until a frame followed.
+    pub fn input(&self) -> (u64, &Histogram) {
+        (self.typed_bytes, &self.input_to_frame)
+    }
+
     /// When [`Input::Tick`] must come if nothing else happens before.
     pub fn wake_at(&self) -> Option<Instant> {
         let look = self.typed.filter(|_| !self.looks.is_empty()).map(|typed| typed + ECHO_PATIENCE);
@@ -250,7 +278,8 @@ impl Session {
             Input::Command(ticket, id, command) => self.command(ticket, id, command, now, &mut effects),
             Input::Offered(left) => self.offered(left, now, &mut effects),
             Input::Wrote(left) => self.queued = left,
-            Input::Look(ticket) => {
+            Input::Look(ticket, Sight::Now) => effects.push(Effect::Show(ticket)),
+            Input::Look(ticket, Sight::Settled) => {
                 self.looks.push(ticket);
                 self.show(now, &mut effects);
             }
@@ -327,23 +356,29 @@ impl Session {
             effects.push(Effect::Answer(ticket, answer));
             return;
         }
+        let kind = command.kind();
         if let Err(refusal) = self.admit(id.as_ref(), &command) {
             effects.push(Effect::Answer(ticket, Err(refusal)));
             return;
         }
         match command {
-            Command::Type(bytes) => {
+            Command::Type(Err(_), _) => return,
+            Command::Type(Ok(bytes), named) => {
                 self.queued += bytes.len();
+                self.typed_bytes += bytes.len() as u64;
                 self.typed = Some(now);
-                self.offered = Some((ticket, id));
+                self.offered = Some((ticket, id, named));
                 effects.push(Effect::Publish(Event::Typed { bytes: bytes.len() }));
                 effects.push(Effect::Write(bytes));
                 return;
             }
             Command::Resize(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
             Command::Signal(number, target) => effects.push(Effect::Signal(number, target)),
+            Command::Mark(label) => {
+                effects.extend([Effect::Mark(label.clone()), Effect::Publish(Event::Marked(label))])
+            }
         }
-        self.done(ticket, id, command.kind(), true, now, effects);
+        self.done(ticket, id, kind, Done { delivered: true, duplicate: false, named: None }, now, effects);
     }
 
     fn admit(&self, id: Option<&RequestId>, command: &Command) -> Result<(), Refusal> {
@@ -351,11 +386,12 @@ impl Session {
             return Err(Refusal::Ended);
         }
         if id.is_some() {
-            self.ledger.room().map_err(|_| Refusal::LedgerFull)?;
+            let weight = if let Command::Type(_, named) = command { named.len() } else { 0 };
+            self.ledger.room(weight).map_err(|_| Refusal::LedgerFull)?;
         }
         match command {
-            Command::Type(bytes) if bytes.is_empty() => Err(Refusal::NotWanted),
-            Command::Type(bytes) if self.queued + bytes.len() > LONGEST_QUEUE => {
+            Command::Type(Err(refusal), _) => Err(*refusal),
+            Command::Type(Ok(bytes), _) if self.queued + bytes.len() > LONGEST_QUEUE => {
                 Err(Refusal::QueueFull { queued: self.queued })
             }
             Command::Resize(_) if self.attached => Err(Refusal::Attached),
@@ -365,8 +401,9 @@ impl Session {
 
     fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
         self.queued = left;
-        if let Some((ticket, id)) = self.offered.take() {
-            self.done(ticket, id, Kind::Type, left == 0, now, effects);
+        if let Some((ticket, id, named)) = self.offered.take() {
+            let done = Done { delivered: left == 0, duplicate: false, named: Some(named) };
+            self.done(ticket, id, Kind::Type, done, now, effects);
         }
     }
 
@@ -375,20 +412,22 @@ impl Session {
         ticket: Ticket,
         id: Option<RequestId>,
         kind: Kind,
-        delivered: bool,
+        done: Done,
         now: Instant,
         effects: &mut Vec<Effect>,
     ) {
-        let done = Done { delivered, duplicate: false };
         if let Some(id) = id {
-            self.ledger.enter(id, (kind, done.clone()), now);
+            let weight = done.named.as_ref().map_or(0, String::len);
+            self.ledger.enter(id, (kind, done.clone()), weight, now);
         }
         effects.push(Effect::Answer(ticket, Ok(done)));
     }
 
     /// A frame is complete: whoever watches is told.
     fn frame(&mut self, now: Instant, view: &impl View, effects: &mut Vec<Effect>) {
-        self.typed = None;
+        if let Some(typed) = self.typed.take() {
+            self.input_to_frame.observe(now.saturating_duration_since(typed));
+        }
         self.look_at_waits(true, now, view, effects);
         self.show(now, effects);
     }
@@ -407,8 +446,8 @@ impl Session {
     }
 
     fn show(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        let patient = self.typed.is_some_and(|typed| now < typed + ECHO_PATIENCE) && !self.drained;
-        if !patient {
+        let echo_may_come = self.typed.is_some_and(|typed| now < typed + ECHO_PATIENCE);
+        if self.drained || !(echo_may_come || self.frames.in_burst()) {
             effects.extend(self.looks.drain(..).map(Effect::Show));
         }
     }

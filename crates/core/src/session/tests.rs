@@ -57,7 +57,7 @@ impl Bench {
 
     fn types(&mut self, ticket: u64, id: Option<&str>, bytes: &[u8]) -> Vec<Effect> {
         let id = id.map(|id| RequestId::new(id).unwrap());
-        self.happens(Input::Command(Ticket(ticket), id, Command::Type(bytes.into())))
+        self.happens(Input::Command(Ticket(ticket), id, Command::Type(Ok(bytes.into()), "a name".into())))
     }
 
     fn shows(&mut self, text: &'static str) -> Vec<Effect> {
@@ -72,7 +72,7 @@ impl Bench {
 }
 
 fn done(ticket: u64, delivered: bool, duplicate: bool) -> Effect {
-    Effect::Answer(Ticket(ticket), Ok(Done { delivered, duplicate }))
+    Effect::Answer(Ticket(ticket), Ok(Done { delivered, duplicate, named: Some("a name".into()) }))
 }
 
 fn refused(ticket: u64, refusal: Refusal) -> Effect {
@@ -130,7 +130,7 @@ fn the_persons_window_decides_the_size() {
     bench.happens(Input::Attached(false));
     assert_eq!(
         bench.happens(Input::Command(Ticket(2), None, Command::Resize(size))),
-        [Effect::Resize(size), done(2, true, false)]
+        [Effect::Resize(size), Effect::Answer(Ticket(2), Ok(Done { delivered: true, duplicate: false, named: None }))]
     );
 }
 
@@ -146,7 +146,8 @@ fn nothing_is_typed_to_a_program_that_has_ended_but_a_retry_hears_what_became_of
 
 #[test]
 fn input_that_the_mode_does_not_have_is_refused() {
-    assert_eq!(Bench::new().types(1, None, b""), [refused(1, Refusal::NotWanted)]);
+    let input = Input::Command(Ticket(1), None, Command::Type(Err(Refusal::NotWanted), String::new()));
+    assert_eq!(Bench::new().happens(input), [refused(1, Refusal::NotWanted)]);
 }
 
 #[test]
@@ -221,9 +222,9 @@ fn a_look_right_after_typing_waits_for_the_effect() {
     let mut bench = Bench::new();
     bench.types(1, None, b"x");
     bench.happens(Input::Offered(0));
-    assert_eq!(bench.happens(Input::Look(Ticket(2))), []);
+    assert_eq!(bench.happens(Input::Look(Ticket(2), Sight::Settled)), []);
     assert_eq!(bench.after(3).shows("x"), [Effect::Show(Ticket(2))]);
-    assert_eq!(bench.happens(Input::Look(Ticket(3))), [Effect::Show(Ticket(3))]);
+    assert_eq!(bench.happens(Input::Look(Ticket(3), Sight::Settled)), [Effect::Show(Ticket(3))]);
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn a_look_does_not_wait_long_for_a_program_that_shows_nothing() {
     let mut bench = Bench::new();
     bench.types(1, None, b"x");
     bench.happens(Input::Offered(0));
-    bench.happens(Input::Look(Ticket(2)));
+    bench.happens(Input::Look(Ticket(2), Sight::Settled));
     let wake = bench.session.wake_at().unwrap();
     assert!(wake - bench.now <= Duration::from_millis(100));
     bench.now = wake;
@@ -272,4 +273,14 @@ fn those_who_watch_are_told_what_happened_in_order_and_once() {
         Event::Exited(Exit::Code(3)),
     ];
     assert_eq!(bench.published, expected);
+}
+
+#[test]
+fn a_look_shows_no_half_frame_unless_it_asks_for_this_moment() {
+    let mut bench = Bench::new();
+    bench.happens(Input::Output(Output { updates: 0, loose: true }));
+    assert_eq!(bench.happens(Input::Look(Ticket(1), Sight::Settled)), []);
+    assert_eq!(bench.happens(Input::Look(Ticket(2), Sight::Now)), [Effect::Show(Ticket(2))]);
+    bench.now = bench.session.wake_at().unwrap();
+    assert_eq!(bench.happens(Input::Tick), [Effect::Show(Ticket(1))]);
 }

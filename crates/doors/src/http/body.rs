@@ -22,5 +22,9 @@ pub(super) async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Fault> {
         Err(error) if error.is::<LengthLimitError>() => return Err(Fault::TooLarge { limit: LONGEST_BODY }),
         Err(_) => return Err(Fault::Invalid("the body was cut off".to_owned())),
     };
+    // A list would be taken for the fields in their order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Fault::Invalid("the body must be a JSON object".to_owned()));
+    }
     serde_json::from_slice(&bytes).map_err(|error| Fault::Invalid(format!("the body must be a JSON object: {error}")))
 }

@@ -17,6 +17,8 @@ pub(super) enum Fault {
     NoSuchMethod,
     #[error("this path is a WebSocket; for server-sent events see /control/events")]
     UpgradeRequired,
+    #[error("enough streams are open already; close one")]
+    TooManyWatchers,
     #[error("{0}")]
     Forbidden(String),
     #[error("send the token as Authorization: Bearer TOKEN")]
@@ -53,6 +55,7 @@ impl Fault {
             Self::NoSuchPath => (StatusCode::NOT_FOUND, "Not found"),
             Self::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "Upgrade required"),
+            Self::TooManyWatchers => (StatusCode::SERVICE_UNAVAILABLE, "Too many watchers"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "Forbidden"),
             Self::NoToken => (StatusCode::UNAUTHORIZED, "Unauthorized"),
             Self::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "Body too large"),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 use wh_client::{Gone, Look, Lost, Shown, Start, Subscription, Surface};
 use wh_core::event::{Cursor, Event, Notice, Numbered};
@@ -12,6 +12,7 @@ use wh_screen::render;
 use wh_wire::control::{EventBody, FrameBody, StreamBody};
 
 use super::Door;
+use super::fault::Fault;
 use super::screen::cursor_body;
 use super::serve::{Closing, closed};
 use super::state::client_state;
@@ -43,11 +44,13 @@ pub(super) struct Feed {
     heartbeat_at: Instant,
     closing: Closing,
     over: bool,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Feed {
-    pub async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Gone> {
-        let Door { surface, closing, .. } = door;
+    pub async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Fault> {
+        let Door { surface, closing, watchers, .. } = door;
+        let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
         let (start, subscription) = surface.subscribe(after).await?;
         let now = Instant::now();
         let mut feed = Self {
@@ -62,6 +65,7 @@ impl Feed {
             heartbeat_at: now + HEARTBEAT,
             closing,
             over: false,
+            _place: place,
         };
         feed.start(start);
         Ok(feed)
@@ -163,6 +167,7 @@ fn event_body(event: &Event) -> EventBody {
         Event::Started { command, pid } => EventBody::Started { command: command.clone(), pid: *pid },
         Event::Typed { bytes } => EventBody::Typed { bytes: *bytes },
         Event::Resized(size) => EventBody::Resized { width: size.columns, height: size.rows },
+        Event::Marked(label) => EventBody::Marked { label: label.clone() },
         Event::Attached(true) => EventBody::Attached,
         Event::Attached(false) => EventBody::Detached,
         Event::Stopped(true) => EventBody::Stopped,

@@ -8,10 +8,13 @@ use wh_core::input::{Gesture, KeyPress, Modifiers, Mouse, MouseAction, MouseButt
 use wh_core::request::RequestId;
 use wh_core::session::Done;
 use wh_core::terminal::{InvalidSize, SignalTarget, Size};
-use wh_wire::control::{MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
+use wh_wire::control::{MarkBody, MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
 
 use super::fault::Fault;
 use super::{Door, body};
+
+/// Characters of a mark's name.
+const LONGEST_LABEL: usize = 256;
 
 /// The signals that a caller may send.
 const SIGNALS: [Signal; 11] = [
@@ -31,10 +34,10 @@ const SIGNALS: [Signal; 11] = [
 pub(super) async fn send_input(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
     let body: SendInputBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
-    let injected = named(&body);
+    let named = named(&body);
     let gestures = gestures(body)?;
-    let done = door.surface.type_in(gestures, request_id.clone()).await?;
-    Ok(sent(done, injected, request_id))
+    let done = door.surface.type_in(gestures, named, request_id.clone()).await?;
+    Ok(sent(done, request_id))
 }
 
 pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
@@ -44,7 +47,7 @@ pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<
         Fault::Refused("Invalid size", InvalidSize(format!("{}x{}", body.width, body.height)).to_string())
     })?;
     let done = door.surface.resize(size, request_id.clone()).await?;
-    Ok(sent(done, None, request_id))
+    Ok(sent(done, request_id))
 }
 
 pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
@@ -57,12 +60,22 @@ pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<
         Some(_) => return Err(Fault::Refused("Invalid target", "target is program or foreground".to_owned())),
     };
     let done = door.surface.signal(signal as u8, target, request_id.clone()).await?;
-    Ok(sent(done, None, request_id))
+    Ok(sent(done, request_id))
 }
 
-fn sent(done: Done, injected: Option<String>, request_id: Option<RequestId>) -> Json<SentBody> {
+pub(super) async fn mark(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+    let body: MarkBody = body::json(body).await?;
+    let request_id = request_id(body.request_id.as_deref())?;
+    if body.label.chars().count() > LONGEST_LABEL {
+        return Err(Fault::Refused("Invalid label", format!("a label has at most {LONGEST_LABEL} characters")));
+    }
+    let done = door.surface.mark(body.label, request_id.clone()).await?;
+    Ok(sent(done, request_id))
+}
+
+fn sent(done: Done, request_id: Option<RequestId>) -> Json<SentBody> {
     let request_id = request_id.map(|id| id.as_str().to_owned());
-    Json(SentBody { ok: true, injected, delivered: done.delivered, request_id, duplicate: done.duplicate })
+    Json(SentBody { ok: true, injected: done.named, delivered: done.delivered, request_id, duplicate: done.duplicate })
 }
 
 fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {
@@ -70,13 +83,11 @@ fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {
 }
 
 /// The first thing that the body names, as it names it.
-fn named(body: &SendInputBody) -> Option<String> {
-    let text = body.text.clone().filter(|text| !text.is_empty());
-    let mouse = || body.mouse.as_ref().map(|mouse| mouse.action.clone());
-    text.or_else(|| body.paste.clone())
-        .or_else(|| body.key.clone())
-        .or_else(|| body.keys.as_ref().map(|keys| keys.join(" ")))
-        .or_else(mouse)
+fn named(body: &SendInputBody) -> String {
+    let keys = body.keys.as_ref().map(|keys| keys.join(" "));
+    let mouse = body.mouse.as_ref().map(|mouse| mouse.action.clone());
+    let names = [body.text.clone(), body.paste.clone(), body.key.clone(), keys, mouse];
+    names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 fn gestures(body: SendInputBody) -> Result<Vec<Gesture>, Fault> {

@@ -5,7 +5,10 @@ mod body;
 mod fault;
 mod feed;
 mod input;
+mod metrics;
+mod openapi;
 mod screen;
+mod screenshot;
 mod serve;
 mod state;
 mod stream;
@@ -19,11 +22,13 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Json, middleware};
+use tokio::sync::Semaphore;
 use wh_client::Surface;
 use wh_wire::control::HealthBody;
 
 pub use access::{Access, Token};
 use fault::Fault;
+use metrics::Meters;
 pub use serve::{Closing, serve};
 
 /// What every handler knows.
@@ -33,22 +38,61 @@ struct Door {
     access: Arc<Access>,
     started: Instant,
     closing: Closing,
+    meters: Arc<Meters>,
+    /// Places for those who watch: a stream may stay open for long.
+    watchers: Arc<Semaphore>,
 }
+
+/// Streams that may be open at once.
+const MOST_WATCHERS: usize = 64;
+
+/// Every path of this door.
+const PATHS: [&str; 16] = [
+    "/control/health",
+    "/control/send_input",
+    "/control/resize",
+    "/control/signal",
+    "/control/mark",
+    "/control/screen",
+    "/control/screenshot.svg",
+    "/control/screenshot.png",
+    "/control/state",
+    "/control/messages",
+    "/control/wait",
+    "/control/events",
+    "/control/stream",
+    "/control/metrics",
+    "/openapi.json",
+    "/docs",
+];
 
 /// The control plane of one surface. Streams end when the door closes.
 pub fn router(surface: Surface, access: Access, closing: Closing) -> Router {
-    let door = Door { surface, access: Arc::new(access), started: Instant::now(), closing };
+    let door = Door {
+        surface,
+        access: Arc::new(access),
+        started: Instant::now(),
+        closing,
+        meters: Arc::default(),
+        watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
+    };
     Router::new()
         .route("/control/health", get(health))
         .route("/control/send_input", post(input::send_input))
         .route("/control/resize", post(input::resize))
         .route("/control/signal", post(input::signal))
+        .route("/control/mark", post(input::mark))
         .route("/control/screen", get(screen::screen))
+        .route("/control/screenshot.svg", get(screenshot::svg))
+        .route("/control/screenshot.png", get(screenshot::png))
         .route("/control/state", get(state::state))
         .route("/control/messages", get(state::messages))
         .route("/control/wait", post(wait::wait))
         .route("/control/events", get(stream::events))
         .route("/control/stream", get(stream::stream))
+        .route("/control/metrics", get(metrics::metrics))
+        .route("/openapi.json", get(openapi::description))
+        .route("/docs", get(openapi::page))
         .fallback(|| async { Fault::NoSuchPath })
         .method_not_allowed_fallback(|| async { Fault::NoSuchMethod })
         .layer(middleware::from_fn_with_state(door.clone(), access::check))

@@ -1,11 +1,14 @@
 //! `GET /control/screen`.
 
+use std::time::Instant;
+
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use wh_client::{Look, Shown};
+use wh_core::session::Sight;
 use wh_core::terminal::Size;
 use wh_screen::frame::{Cell, Color, Cursor, CursorShape, Frame, Underline};
 use wh_screen::modes::{Modes, MouseEncoding, MouseTracking};
@@ -21,6 +24,7 @@ use super::time::iso;
 pub(super) struct ScreenQuery {
     history: Option<String>,
     format: Option<String>,
+    now: Option<String>,
 }
 
 pub(super) async fn screen(
@@ -29,24 +33,25 @@ pub(super) async fn screen(
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
-    let history = match query.history.as_deref() {
-        None | Some("0" | "false" | "no") => false,
-        Some("1" | "true" | "yes" | "full") => true,
-        Some(_) => return Err(Fault::Invalid("history is 1 or 0".to_owned())),
-    };
+    let history = switch("history", query.history.as_deref())?;
+    let sight = if switch("now", query.now.as_deref())? { Sight::Now } else { Sight::Settled };
     let cells = match query.format.as_deref() {
         None | Some("text") => false,
         Some("cells") => true,
         Some(_) => return Err(Fault::Invalid("format is text or cells".to_owned())),
     };
-    let shown = door.surface.look(Look { history }).await?;
+    let shown = door.surface.look(Look { history, sight }).await?;
     let hash = format!("{:016x}", render::fingerprint(&shown.frame));
     // Weak: the same screen may have been painted again, so the counters in the body may differ.
-    let tag = format!("W/\"{hash}{}{}\"", if cells { "-cells" } else { "" }, if history { "-history" } else { "" });
+    let beside = render::fingerprint_of(&(&shown.frame.title, &shown.frame.modes));
+    let tag = format!("W/\"{hash}-{beside:016x}{}\"", if cells { "-cells" } else { "" });
     if !history && asks_for_another(&headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag.as_str()), (header::CACHE_CONTROL, "no-cache")])
+            .into_response());
     }
+    let start = Instant::now();
     let mut response = Json(screen_body(&shown, hash, cells)).into_response();
+    door.meters.render(start.elapsed());
     if let Ok(value) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(header::ETAG, value);
     }
@@ -55,11 +60,18 @@ pub(super) async fn screen(
     Ok(response)
 }
 
+fn switch(name: &str, value: Option<&str>) -> Result<bool, Fault> {
+    match value {
+        None | Some("0" | "false" | "no") => Ok(false),
+        Some("1" | "true" | "yes" | "full") => Ok(true),
+        Some(_) => Err(Fault::Invalid(format!("{name} is 1 or 0"))),
+    }
+}
+
 fn asks_for_another(headers: &HeaderMap, tag: &str) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    known
-        .flat_map(|list| list.split(','))
-        .any(|known| known.trim() == tag || known.trim() == tag.trim_start_matches("W/"))
+    let mut known = known.flat_map(|list| list.split(',').map(str::trim));
+    known.any(|known| known == "*" || known == tag || known == tag.trim_start_matches("W/"))
 }
 
 fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {

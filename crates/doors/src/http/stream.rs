@@ -78,7 +78,7 @@ async fn open(
     if !(1..=HIGHEST_RATE).contains(&rate) {
         return Err(Fault::Invalid(format!("rate is frames a second, 1 to {HIGHEST_RATE}")));
     }
-    Ok(Feed::open(door, after, frames, rate).await?)
+    Feed::open(door, after, frames, rate).await
 }
 
 /// Only what a reader can go on from has an id.

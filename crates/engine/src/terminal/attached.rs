@@ -39,10 +39,10 @@ impl Display {
         self.0.as_ref()?.reserve().await.ok()
     }
 
-    /// Says that the program was stopped, if there is room: a terminal that is stuck shows nothing anyway.
-    pub fn stopped(&self) {
-        if let Some(output) = &self.0 {
-            let _ = output.try_send(ToTerminal::Stopped);
+    /// Says that the program was stopped, once there is room. Cancel safe.
+    pub async fn stopped(&self) {
+        if let Some(room) = self.room().await {
+            room.send(ToTerminal::Stopped);
         }
     }
 }

@@ -106,7 +106,7 @@ impl Keeper {
                     {
                         return Err(Refusal::OffScreen(size));
                     }
-                    bytes.extend(mouse::encode(event, &modes).unwrap_or_default());
+                    bytes.extend(mouse::encode(event, &modes).ok_or(Refusal::NotWanted)?);
                 }
             }
         }

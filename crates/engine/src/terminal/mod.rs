@@ -4,6 +4,7 @@ mod attached;
 mod hub;
 mod keeper;
 mod outbox;
+mod recorder;
 mod task;
 
 use std::ffi::OsString;
@@ -16,6 +17,8 @@ use tokio::sync::oneshot;
 use wh_client::Surface;
 use wh_core::terminal::{Exit, Size};
 use wh_screen::pty::{self, Program, ProgramSpec, Report};
+
+pub use recorder::RecordingSpec;
 
 /// What to run and how to watch it.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub struct TerminalSpec {
     pub terminal: Option<OwnedFd>,
     /// How much of the screen is kept; `None`: nobody will look, and the program's bytes are not interpreted.
     pub screen: Option<ScreenSpec>,
+    /// Whether and how the session is written down.
+    pub recording: Option<RecordingSpec>,
 }
 
 /// How much of the screen is kept.
@@ -56,6 +61,8 @@ pub struct TerminalSession {
     pub ended: oneshot::Receiver<Exit>,
     /// Nothing that it started is left.
     pub empty: oneshot::Receiver<()>,
+    /// How the recording ended, if there was one.
+    pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
 /// Why a program does not run.
@@ -138,8 +145,17 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let (tell_empty, empty) = oneshot::channel();
     let identity = task::Identity { id: format!("t{pid}"), command: shown, pid, clock };
     let keeper = keeper::Keeper::new(spec.size, spec.screen, clock.instant);
-    tokio::spawn(task::Task::new(identity, running, keeper, requests, tell_ended, tell_empty).hold(held).run());
-    Ok(TerminalSession { surface, pid, ended, empty })
+    let (recorder, recorded) = match spec.recording {
+        Some(recording) => {
+            let (recorder, recorded) = recorder::Recorder::start(recording, spec.size, clock.instant);
+            (Some(recorder), Some(recorded))
+        }
+        None => (None, None),
+    };
+    tokio::spawn(
+        task::Task::new(identity, running, keeper, requests, tell_ended, tell_empty).hold(held).record(recorder).run(),
+    );
+    Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 
 /// The directory by its one true name, so that what is checked is what is entered.

@@ -20,6 +20,7 @@ use super::attached::{Deed, Display, Person, next_deed};
 use super::hub::Hub;
 use super::keeper::Keeper;
 use super::outbox::Outbox;
+use super::recorder::{Recorder, Take};
 
 /// Read at once at most. Linux hands out a terminal's output in pieces of 4 KiB; gathering them makes the emulator's
 /// work cheaper, and more than this would keep the doors waiting.
@@ -52,9 +53,12 @@ pub(super) struct Task {
     replies: HashMap<Ticket, Reply>,
     next_ticket: u64,
     hub: Hub,
+    recorder: Option<Recorder>,
     size: Size,
     /// A person's terminal is to be attached and is not yet: the program's first words are for it.
     held: bool,
+    /// The program was stopped, and the person's terminal does not know yet.
+    untold_stop: bool,
     /// The guard is still there.
     guarded: bool,
     /// The terminal may still have output.
@@ -97,8 +101,10 @@ impl Task {
             replies: HashMap::new(),
             next_ticket: 0,
             hub,
+            recorder: None,
             size,
             held: false,
+            untold_stop: false,
             guarded: true,
             open: true,
             silent_at: None,
@@ -111,6 +117,18 @@ impl Task {
     pub fn hold(mut self, held: bool) -> Self {
         self.held = held;
         self
+    }
+
+    /// Writes everything down from here on.
+    pub fn record(mut self, recorder: Option<Recorder>) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    async fn take(&self, take: Take) {
+        if let Some(recorder) = &self.recorder {
+            recorder.record(take).await;
+        }
     }
 
     /// Runs until nobody holds the surface any more.
@@ -128,6 +146,7 @@ impl Task {
                 deed = next_deed(&mut self.person, idle) => self.deed(deed).await,
                 written = self.outbox.write(&self.terminal), if !idle && self.open => self.written(written).await,
                 count = read(&self.terminal, &self.display, &mut buffer), if self.open && !self.held => self.output(count, &buffer).await,
+                () = self.display.stopped(), if self.untold_stop => self.untold_stop = false,
                 () = sleep_until(wake) => self.tick().await,
             }
         }
@@ -136,13 +155,11 @@ impl Task {
     async fn request(&mut self, request: Request) {
         self.forget_the_gone();
         match request {
-            Request::Type { gestures, request_id, reply } => match self.keeper.encode(&gestures) {
-                Ok(bytes) => {
-                    let ticket = self.ticket(Reply::Command(reply));
-                    self.happens(Input::Command(ticket, request_id, Command::Type(bytes))).await;
-                }
-                Err(refusal) => drop(reply.send(Err(refusal))),
-            },
+            Request::Type { gestures, named, request_id, reply } => {
+                let command = Command::Type(self.keeper.encode(&gestures), named);
+                let ticket = self.ticket(Reply::Command(reply));
+                self.happens(Input::Command(ticket, request_id, command)).await;
+            }
             Request::Resize { size, request_id, reply } => {
                 let ticket = self.ticket(Reply::Command(reply));
                 self.happens(Input::Command(ticket, request_id, Command::Resize(size))).await;
@@ -151,9 +168,13 @@ impl Task {
                 let ticket = self.ticket(Reply::Command(reply));
                 self.happens(Input::Command(ticket, request_id, Command::Signal(number, target))).await;
             }
+            Request::Mark { label, request_id, reply } => {
+                let ticket = self.ticket(Reply::Command(reply));
+                self.happens(Input::Command(ticket, request_id, Command::Mark(label))).await;
+            }
             Request::Look { look, reply } => {
                 let ticket = self.ticket(Reply::Look(look, reply));
-                self.happens(Input::Look(ticket)).await;
+                self.happens(Input::Look(ticket, look.sight)).await;
             }
             Request::Wait { condition, timeout, reply } => {
                 let ticket = self.ticket(Reply::Wait(reply));
@@ -203,7 +224,7 @@ impl Task {
         match report {
             Some(Report::Stopped(_)) => {
                 self.happens(Input::Stopped(true)).await;
-                self.display.stopped();
+                self.untold_stop = true;
             }
             Some(Report::Continued) => self.happens(Input::Stopped(false)).await,
             Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
@@ -235,6 +256,7 @@ impl Task {
     async fn deed(&mut self, deed: Deed) {
         match deed {
             Deed::Typed(bytes) => {
+                self.take(Take::Input(bytes.clone())).await;
                 self.outbox.push(bytes);
                 let written = self.outbox.offer(&self.terminal);
                 self.written(written).await;
@@ -263,6 +285,7 @@ impl Task {
         match count {
             Ok(0) => self.drained().await,
             Ok(count) => {
+                self.take(Take::Output(Bytes::copy_from_slice(&buffer[..count]))).await;
                 self.silent_at = self.silent_at.map(|_| Instant::now() + LAST_WORDS);
                 let (effects, answers) = self.keeper.output(&buffer[..count], Instant::now());
                 // A person's own terminal answers for itself. Answers that nobody reads are dropped like any flood.
@@ -292,6 +315,8 @@ impl Task {
         self.outbox.clear();
         self.happens(Input::Drained).await;
         if let (Status::Exited(exit), _) = self.keeper.session.status() {
+            self.take(Take::Exit(exit.code())).await;
+            self.recorder = None;
             self.tell_ended.take().map(|tell| tell.send(exit));
         }
         // The person's terminal shows all that there is to show.
@@ -318,13 +343,19 @@ impl Task {
         while let Some(effect) = effects.pop_front() {
             match effect {
                 Effect::Write(bytes) => {
+                    let bytes = Bytes::from(bytes);
+                    self.take(Take::Input(bytes.clone())).await;
                     self.outbox.push(bytes);
                     if self.outbox.offer(&self.terminal).is_err() {
                         self.outbox.clear();
                     }
                     effects.extend(self.keeper.handle(Input::Offered(self.outbox.len()), Instant::now()));
                 }
-                Effect::Resize(size) => effects.extend(self.apply_size(size)),
+                Effect::Resize(size) => {
+                    self.take(Take::Resize(size)).await;
+                    effects.extend(self.apply_size(size));
+                }
+                Effect::Mark(label) => self.take(Take::Mark(label)).await,
                 Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
                 Effect::Signal(number, SignalTarget::Program) => self.orders.give(Order::Signal(number)).await,
                 Effect::Signal(number, SignalTarget::Foreground) => {
@@ -379,6 +410,7 @@ impl Task {
     fn facts(&self) -> Facts {
         let (status, since) = self.keeper.session.status();
         let vt = self.keeper.vt();
+        let (typed_bytes, input_to_frame) = self.keeper.session.input();
         Facts {
             id: self.identity.id.clone(),
             command: self.identity.command.clone(),
@@ -394,6 +426,8 @@ impl Task {
             frames_rendered: self.keeper.session.frames().0,
             open_waits: self.keeper.session.open_waits(),
             queued_input: self.keeper.session.queued(),
+            typed_bytes,
+            input_to_frame: input_to_frame.clone(),
         }
     }
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg, sigprocmask};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, kill, killpg, sigaction, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -45,7 +45,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<()> {
     let mut guard = Guard::prepare()?;
     let mut arguments = arguments.into_iter();
     let Some(program) = arguments.next() else { return Err(io::Error::other("no program given")) };
-    match guard.start(Command::new(program).args(arguments)) {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    // The command holds copies of the terminal: it must be gone before the watch begins.
+    let started = guard.start(command);
+    match started {
         Ok(()) => guard.watch(),
         Err(error) => {
             guard.report(&Report::Failed(error.raw_os_error().unwrap_or(0)));
@@ -94,7 +98,7 @@ impl Guard {
         Ok(Self { line, slave: Some(slave), terminal, children, program: None, ending: None })
     }
 
-    fn start(&mut self, command: &mut Command) -> io::Result<()> {
+    fn start(&mut self, mut command: Command) -> io::Result<()> {
         let Some(slave) = &self.slave else { return Err(io::Error::other("the terminal is closed")) };
         command
             .stdin(Stdio::from(slave.try_clone()?))
@@ -250,6 +254,12 @@ fn become_foreground() -> io::Result<()> {
     setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
     // A background process that touches the foreground is stopped by TTOU, unless it blocks it: the guard's mask does.
     tcsetpgrp(io::stdin(), getpid())?;
+    // Whoever started wh may have ignored some signals, a shell for a background job say; the program starts afresh.
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
+        // SAFETY: the default action runs no code of ours.
+        unsafe { sigaction(signal, &default) }?;
+    }
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
     Ok(())
 }

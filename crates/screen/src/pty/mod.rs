@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::pty::{OpenptyResult, Winsize, openpty};
 use nix::sys::termios::{InputFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use tokio::io::unix::AsyncFd;
@@ -63,6 +63,10 @@ impl Program {
     pub fn start(spec: ProgramSpec) -> io::Result<Self> {
         let settings = spec.terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
         let OpenptyResult { master, slave } = openpty(&window_size(spec.size), settings.as_ref())?;
+        // Whoever holds the master can read all that the program shows and type to it: nobody inherits it.
+        for end in [&master, &slave] {
+            fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+        }
         if settings.is_none() {
             make_utf8(&slave)?;
         }
@@ -123,7 +127,6 @@ impl Terminal {
     fn new(master: OwnedFd) -> io::Result<Self> {
         let flags = OFlag::from_bits_truncate(fcntl(&master, FcntlArg::F_GETFL)?);
         fcntl(&master, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-        fcntl(&master, FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
         // SAFETY: the descriptor is owned by the registration, which neither replaces nor closes it before its own end.
         Ok(Self(unsafe { AsyncFd::register(master) }?))
     }

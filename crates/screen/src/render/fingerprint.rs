@@ -16,6 +16,10 @@ impl Hasher for Fnv {
     }
 
     // Fixed byte order and width: the same screen has the same name on every machine.
+    fn write_u16(&mut self, value: u16) {
+        self.write(&value.to_le_bytes());
+    }
+
     fn write_u32(&mut self, value: u32) {
         self.write(&value.to_le_bytes());
     }
@@ -31,6 +35,13 @@ impl Hasher for Fnv {
     fn finish(&self) -> u64 {
         self.0
     }
+}
+
+/// The same for two values that are the same, in every run.
+pub fn fingerprint_of(value: &impl Hash) -> u64 {
+    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The same for two frames that look the same: text, looks, size and cursor count; the title does not.

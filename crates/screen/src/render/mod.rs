@@ -5,5 +5,5 @@ mod fingerprint;
 mod text;
 
 pub use ansi::ansi;
-pub use fingerprint::fingerprint;
+pub use fingerprint::{fingerprint, fingerprint_of};
 pub use text::{last_lines, lines, plain};

@@ -382,3 +382,6 @@ impl Handler for Emulator {
         (self.primary, self.alternate) = (Own::default(), Own::default());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use self::emulator::Emulator;
 use crate::frame::{Frame, Size};
 use crate::modes::Modes;
 use crate::replies;
-use crate::scan::{Found, Scanner};
+use crate::scan::{Found, Scanner, whole_characters};
 
 /// After this long a synchronized update is shown even if the program has not ended it.
 pub const SYNCHRONIZED_UPDATE_LIMIT: Duration = Duration::from_millis(150);
@@ -54,6 +54,8 @@ pub struct Vt {
     parser: Processor<Unclocked>,
     mailbox: Mailbox,
     scanner: Scanner,
+    /// The beginning of a character that the next output goes on with.
+    partial: Vec<u8>,
     /// The scanner's view of whether a synchronized update is open.
     updating: bool,
     size: Size,
@@ -81,6 +83,7 @@ impl Vt {
             parser: Processor::new(),
             mailbox,
             scanner: Scanner::default(),
+            partial: Vec::new(),
             updating: false,
             size,
             modify_other_keys: 0,
@@ -93,8 +96,16 @@ impl Vt {
 
     /// Takes what the program wrote.
     pub fn feed(&mut self, bytes: &[u8]) -> Fed {
+        let joined;
+        let bytes = if self.partial.is_empty() {
+            bytes
+        } else {
+            joined = [&std::mem::take(&mut self.partial), bytes].concat();
+            &joined
+        };
+        let (mut rest, partial) = bytes.split_at(whole_characters(bytes));
+        self.partial.extend(partial);
         let mut fed = Fed::default();
-        let mut rest = bytes;
         while !rest.is_empty() {
             let stretch = self.scanner.advance(rest);
             let (head, tail) = rest.split_at(stretch.length);

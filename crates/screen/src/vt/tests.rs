@@ -180,4 +180,39 @@ proptest::proptest! {
         vt.resize(Size { columns: rows.max(2), rows: columns });
         proptest::prop_assert_eq!(render::lines(&vt.frame()).len(), usize::from(columns));
     }
+
+    #[test]
+    fn the_screen_does_not_depend_on_how_output_is_cut(
+        pieces in proptest::collection::vec(piece(), 0..40), cuts in proptest::collection::vec(1usize..9, 1..20),
+    ) {
+        let stream = pieces.concat();
+        let (mut whole, mut cut) = (vt(20, 6), vt(20, 6));
+        whole.feed(&stream);
+        let mut rest = &stream[..];
+        for length in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (chunk, tail) = rest.split_at(rest.len().min(*length));
+            cut.feed(chunk);
+            rest = tail;
+        }
+        proptest::prop_assert_eq!(whole.frame(), cut.frame());
+        proptest::prop_assert_eq!(whole.take_answers(), cut.take_answers());
+    }
+}
+
+/// Text, whole and broken sequences, and bytes that mean nothing.
+fn piece() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+    use proptest::prelude::*;
+    prop_oneof![
+        "[a-zé漢😀ก\u{301}]{1,6}".prop_map(String::into_bytes),
+        "[\r\n\t\u{8}\u{e}\u{f}]{1,2}".prop_map(String::into_bytes),
+        "\u{1b}\\[[0-9;?]{0,5}[@A-Za-z`]".prop_map(String::into_bytes),
+        "\u{1b}[78DEHM()0B=>c]".prop_map(String::into_bytes),
+        "\u{1b}(\\]|P)[0-9;a-z?+$é]{0,8}(\u{7}|\u{1b}\\\\|\u{18})?".prop_map(String::into_bytes),
+        Just(b"\x1b[?2026h".to_vec()),
+        Just(b"\x1b[?2026l".to_vec()),
+        proptest::collection::vec(any::<u8>(), 1..4),
+    ]
 }

@@ -1,6 +1,8 @@
 //! tmux as a second opinion: a program in a pane of an exact size, and what a person would see there.
 
+mod drawn;
 mod replay;
+mod sight;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -9,8 +11,12 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::UnicodeWidthChar;
 
+pub use self::replay::Replay;
+pub use self::sight::Sight;
+
+use self::drawn::drawn;
 use crate::deadline::{PATIENCE, before};
 
 /// How to start a pane.
@@ -117,7 +123,7 @@ impl Tmux {
     /// The rows of the visible screen from top to bottom, each padded with blanks to the width.
     #[track_caller]
     pub fn capture(&self) -> Vec<String> {
-        let captured = self.expect(&["capture-pane", "-p"]);
+        let captured = drawn(&self.expect(&["capture-pane", "-p", "-e"]));
         let mut rows: Vec<String> = captured.lines().map(|row| self.padded(row)).collect();
         rows.resize_with(self.rows.into(), || self.padded(""));
         rows
@@ -130,7 +136,7 @@ impl Tmux {
         if self.format("#{history_size}") == "0" {
             return Vec::new();
         }
-        let captured = self.expect(&["capture-pane", "-p", "-S", "-", "-E", "-1"]);
+        let captured = drawn(&self.expect(&["capture-pane", "-p", "-e", "-S", "-", "-E", "-1"]));
         captured.lines().map(|row| self.padded(row)).collect()
     }
 
@@ -138,12 +144,15 @@ impl Tmux {
     /// tmux itself counts one further.
     #[track_caller]
     pub fn cursor(&self) -> (u16, u16) {
-        let at = self.format("#{cursor_x} #{cursor_y}");
-        let (x, y): (u16, u16) = at
-            .split_once(' ')
-            .and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)))
-            .unwrap_or_else(|| panic!("tmux gives no cursor: {at:?}"));
-        (x.min(self.cols.saturating_sub(1)), y)
+        self.cursor_and_visibility().0
+    }
+
+    #[track_caller]
+    fn cursor_and_visibility(&self) -> ((u16, u16), bool) {
+        let at = self.format("#{cursor_x} #{cursor_y} #{cursor_flag}");
+        let numbers: Vec<u16> = at.split(' ').filter_map(|number| number.parse().ok()).collect();
+        let &[x, y, visible] = &numbers[..] else { panic!("tmux gives no cursor: {at:?}") };
+        ((x.min(self.cols.saturating_sub(1)), y), visible == 1)
     }
 
     /// What a tmux format says of the pane, for example `#{pane_title}`.
@@ -208,7 +217,9 @@ impl Tmux {
     }
 
     fn padded(&self, row: &str) -> String {
-        let missing = usize::from(self.cols).saturating_sub(row.width());
+        // Character by character, as they stand in cells: a string as a whole may be narrower, by its ligatures.
+        let width: usize = row.chars().filter_map(UnicodeWidthChar::width).sum();
+        let missing = usize::from(self.cols).saturating_sub(width);
         format!("{row}{}", " ".repeat(missing))
     }
 }

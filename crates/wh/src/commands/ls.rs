@@ -1,17 +1,19 @@
 //! `wh ls`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::failure::{Failure, code};
+use crate::door::table;
+use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::print::{json_line, print};
 use crate::runtime;
 
 /// List the runs that have a control plane now
 ///
 /// Finds every `wh run --control-port` of yours on this machine, by the files that they keep in the runtime directory.
 #[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh ls\n  wh ls --json | jq -r .url"))]
 pub struct Ls {
     /// One JSON object a line
     #[arg(long)]
@@ -20,24 +22,16 @@ pub struct Ls {
 
 impl Ls {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let runs = runtime::live().map_err(|error| Failure::new(code::FAILED, error))?;
-        let mut out = std::io::stdout().lock();
-        for run in runs {
-            let line = if self.json {
-                serde_json::to_string(&run).unwrap_or_default()
-            } else {
-                // Control characters in a command must not reach the terminal.
-                let command: String = run
-                    .command
-                    .join(" ")
-                    .chars()
-                    .map(|character| if character.is_control() { '�' } else { character })
-                    .collect();
-                format!("{:<8} {:<28} {command}", run.pid, run.url)
-            };
-            if writeln!(out, "{line}").is_err() {
-                break;
-            }
+        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
+        let runs = runtime::live().map_err(|error| failed(&error))?;
+        if runs.is_empty() {
+            say("wh: no run has a control plane now; start one with: wh run --control-port 0 -- PROGRAM");
+        } else if self.json {
+            let lines: Result<String, _> =
+                runs.iter().map(|run| serde_json::to_string(run).map(|json| json_line(&json))).collect();
+            print(&lines.map_err(|error| failed(&error))?)?;
+        } else {
+            print(&(table(&runs).join("\n") + "\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,8 +1,19 @@
 //! One file per command; its doc comment is its help.
 
+mod completions;
 mod demo;
+mod key;
 mod ls;
+mod man;
+mod messages;
+mod play;
+mod resize;
 mod run;
+mod screen;
+mod send;
+mod signal;
+mod state;
+mod wait;
 
 use std::process::ExitCode;
 
@@ -14,7 +25,18 @@ use crate::failure::Failure;
 pub enum Command {
     Run(run::Run),
     Ls(ls::Ls),
+    Screen(screen::Screen),
+    Send(send::Send),
+    Key(key::Key),
+    Wait(wait::Wait),
+    Resize(resize::Resize),
+    Signal(signal::Signal),
+    State(state::State),
+    Messages(messages::Messages),
+    Play(play::Play),
     Demo(demo::Demo),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Command {
@@ -22,7 +44,18 @@ impl Command {
         match self {
             Self::Run(command) => command.run(),
             Self::Ls(command) => command.run(),
+            Self::Screen(command) => command.run(),
+            Self::Send(command) => command.run(),
+            Self::Key(command) => command.run(),
+            Self::Wait(command) => command.run(),
+            Self::Resize(command) => command.run(),
+            Self::Signal(command) => command.run(),
+            Self::State(command) => command.run(),
+            Self::Messages(command) => command.run(),
+            Self::Play(command) => command.run(),
             Self::Demo(command) => command.run(),
+            Self::Completions(command) => command.run(),
+            Self::Man(command) => command.run(),
         }
     }
 }

@@ -19,10 +19,14 @@ use wh_screen::pty::TERM;
 use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
 use crate::failure::{Failure, code, say};
 use crate::person::Person;
+use crate::record::RecordArguments;
 use crate::runtime::Entry;
 
 /// How long the last of what the program started may take to die after the program has.
 const LAST_RITES: Duration = Duration::from_secs(5);
+
+/// How long those who watch may take to hear that wh is leaving.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What an outer terminal says of itself to its programs. A terminal of our own is not that one.
 const OUTER_TERMINAL: [&str; 16] = [
@@ -68,6 +72,9 @@ info, debug, trace: what wh itself does, on standard error, without a terminal o
 pub struct Run {
     #[command(flatten)]
     control: ControlArguments,
+
+    #[command(flatten)]
+    record: RecordArguments,
 
     /// Size of the virtual terminal; a real one has its own
     #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
@@ -132,11 +139,13 @@ impl Run {
         if door.is_none() && person.is_none() {
             say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
         }
-        let exit = live(session, person, &mut signals).await;
+        let (exit, asked) = live(session, person, &mut signals).await;
         if let Some(door) = door {
+            // Who asked wh to end does not want it to stay.
             tokio::select! {
-                () = tokio::time::sleep(linger) => {}
-                () = signals.next() => {}
+                () = tokio::time::sleep(linger), if !asked => {}
+                () = signals.next(), if !asked => {}
+                else => {}
             }
             door.close().await;
         }
@@ -153,19 +162,21 @@ impl Run {
         }
         environment.extend(self.env);
         let terminal = person.map(Person::terminal).transpose().map_err(|error| Failure::new(code::FAILED, error))?;
+        let size = person.map_or(self.size, Person::size);
+        let term = if person.is_none() { TERM.to_owned() } else { std::env::var("TERM").unwrap_or_default() };
+        let recording = self.record.open(&command, size, term)?;
         Ok(TerminalSpec {
             command,
             directory: self.cwd,
             environment,
             withheld,
-            size: person.map_or(self.size, Person::size),
+            size,
             terminal,
-            // Nobody can look without a door: then the program's bytes go by unread.
-            screen: match control {
-                Some(_) => {
-                    Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log_characters()? })
-                }
-                None => None,
+            recording,
+            // With a terminal of its own and no door, nobody looks and nobody has to answer: the bytes go by unread.
+            screen: match (control, person) {
+                (None, Some(_)) => None,
+                _ => Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log_characters()? }),
             },
         })
     }
@@ -209,9 +220,9 @@ fn cannot_start(error: &StartError) -> Failure {
     }
 }
 
-/// Waits for the end of the program, and passes on what ends it sooner.
-async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Signals) -> Exit {
-    let TerminalSession { surface, mut ended, mut empty, .. } = session;
+/// Waits for the end of the program, and passes on what ends it sooner. Says how it ended, and whether wh was asked to.
+async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Signals) -> (Exit, bool) {
+    let TerminalSession { surface, mut ended, mut empty, recorded, .. } = session;
     let mut attached = match person {
         Some(person) => Some(person.attach(&surface).await),
         None => None,
@@ -230,6 +241,11 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
     if let Some(attached) = attached.take() {
         attached.detach(&surface, exit).await;
     }
+    if let Some(recorded) = recorded
+        && let Ok(Ok(Err(error))) = tokio::time::timeout(LAST_RITES, recorded).await
+    {
+        say(&format!("wh: the recording is not complete: {error}"));
+    }
     let _ = tokio::time::timeout(LAST_RITES, async {
         loop {
             tokio::select! {
@@ -239,7 +255,7 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
         }
     })
     .await;
-    exit
+    (exit, asked)
 }
 
 /// The signals by which wh is asked to end.
@@ -293,5 +309,7 @@ impl Door {
         drop(self.entry);
         self.stop.send_replace(true);
         let _ = self.served.await;
+        // Those who watch are told, too: each holds on to the other end until it is.
+        let _ = tokio::time::timeout(LAST_WORDS, self.stop.closed()).await;
     }
 }

@@ -252,3 +252,32 @@ fn the_demonstration_can_be_seen_and_used_by_the_person_and_by_a_door() {
     eventually("wh ends", || (!running(wh)).then_some(()));
     desk.is_restored();
 }
+
+#[test]
+fn a_program_that_floods_the_terminal_can_be_suspended() {
+    // Several times: the stop must get through when the way to the terminal is full, and it is not always.
+    for _ in 0..4 {
+        let Some(desk) = Desk::new() else { return };
+        // Written so that the line itself does not look like its output.
+        desk.line("wh run --control-port 0 -- yes flo''oding");
+        desk.sees("flooding");
+        desk.tmux.send_keys(&["C-z"]);
+        desk.sees("Stopped");
+        desk.is_restored();
+    }
+}
+
+#[test]
+fn a_run_in_the_background_leaves_the_terminal_alone() {
+    let Some(desk) = Desk::new() else { return };
+    desk.line("wh run --control-port 0 -- cat &");
+    let port = desk.port();
+    let body = json!({"text": "from the door"});
+    assert_eq!(Request::post_json("/control/send_input", &body).send(port).unwrap().status, 200);
+    eventually("it echoes", || plain(port).contains("from the door").then_some(()));
+    desk.line("echo still-$((1+1))-mine");
+    desk.sees("still-2-mine");
+    assert!(!desk.screen().contains("from the door"));
+    desk.line("kill %1; wait");
+    desk.is_restored();
+}

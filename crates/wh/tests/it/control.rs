@@ -258,3 +258,87 @@ fn the_environment_and_the_directory_are_the_programs() {
     assert_eq!(missing.status.code(), Some(125));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("/no/such"));
 }
+
+#[test]
+fn the_program_inherits_its_terminal_and_nothing_else() {
+    let script = "ls -l /proc/$$/fd | awk '{print $NF}' | sort -u; grep SigIgn /proc/$$/status; exec cat";
+    let wh = Wh::start(WH, &["--", "sh", "-c", script]);
+    wh.wait(r#"screen_contains "SigIgn""#);
+    let screen = wh.plain();
+    assert!(!screen.contains("ptmx") && !screen.contains("socket:"), "{screen}");
+    // A shell ignores QUIT for what it starts in the background; a program of ours starts afresh.
+    let output = Command::new("bash")
+        .args([
+            "-c",
+            &format!("{WH} run --headless -- grep -q 'SigIgn:.[0-9a-f]*[08]0000000' /proc/self/status & wait $!"),
+        ])
+        .output()
+        .expect("bash is there");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn questions_are_answered_also_when_nobody_watches() {
+    let ask = r"stty raw -echo; printf '\033[c'; IFS= read -r -t 30 -d c answer; [ ${#answer} -gt 2 ]";
+    let status =
+        Command::new(WH).args(["run", "--headless", "--", "bash", "--norc", "-c", ask]).status().expect("wh is there");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn metrics_count_what_happens() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    wh.text("abc");
+    wh.wait(r#"screen_contains "abc""#);
+    wh.screen();
+    let metrics = wh.get("/control/metrics");
+    assert!(metrics.header("content-type").unwrap().starts_with("text/plain"));
+    let text = metrics.text();
+    for line in [
+        "wh_input_bytes_total 3",
+        "wh_output_bytes_total 3",
+        "wh_requests_total{path=\"/control/screen\",status=\"200\"} 1",
+        "wh_render_seconds_count 1",
+        "wh_input_to_frame_seconds_count 1",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn the_door_describes_itself() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    let description = wh.get("/openapi.json").json();
+    assert_eq!(description["openapi"], "3.1.0");
+    assert!(description["paths"]["/control/send_input"]["post"]["responses"]["503"].is_object());
+    let page = wh.get("/docs");
+    assert!(page.header("content-type").unwrap().starts_with("text/html"));
+    let text = page.text();
+    assert!(
+        text.contains("/control/wait")
+            && !text.contains("<script")
+            && !text.contains("http://")
+            && !text.contains("https://"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_screen_can_be_had_as_a_picture() {
+    let wh = Wh::options(WH).flags(&["--size", "20x3"]).start(&[
+        "--",
+        "sh",
+        "-c",
+        r"printf '\033[31mred <&>\033[0m 日本'; exec cat",
+    ]);
+    wh.wait(r#"screen_contains "日本""#);
+    let svg = wh.get("/control/screenshot.svg");
+    assert_eq!(svg.header("content-type"), Some("image/svg+xml"));
+    assert!(svg.text().contains("&lt;&amp;&gt;") && svg.text().starts_with("<svg"), "{}", svg.text());
+    let png = wh.get("/control/screenshot.png");
+    assert_eq!(png.header("content-type"), Some("image/png"));
+    assert!(png.body.starts_with(b"\x89PNG\r\n"));
+    assert_eq!(wh.get("/control/screenshot.png").body, png.body, "the same screen is the same picture");
+    assert!(wh.get("/control/screenshot.png?scale=1").body.len() < png.body.len());
+    assert_eq!(wh.get("/control/screenshot.png?scale=9").status, 400);
+}

@@ -75,6 +75,8 @@ fn the_mouse_speaks_as_the_program_asked() {
     let wh = bytes("");
     let refused = wh.post("/control/send_input", json!({"mouse": {"action": "press", "x": 4, "y": 2}}));
     assert_eq!((refused.status, refused.json()["error"].clone()), (409, json!("Input not wanted")));
+    let half = wh.post("/control/send_input", json!({"text": "x", "mouse": {"action": "press", "x": 4, "y": 2}}));
+    assert_eq!(half.status, 409, "all of it or nothing");
 }
 
 #[test]
@@ -95,6 +97,7 @@ fn input_that_cannot_be_sent_is_told_why() {
     assert_eq!(refused(json!({"txt": "x"})).0, 400);
     assert_eq!(refused(json!({"text": "x", "request_id": "a b"})).0, 400);
     assert_eq!(wh.send(&Request::post("/control/send_input", "not json")).status, 400);
+    assert_eq!(wh.send(&Request::post("/control/send_input", r#"["x"]"#)).status, 400);
     assert_eq!(wh.screen()["plain"].as_str().unwrap().trim(), "", "nothing was sent");
 }
 
@@ -108,6 +111,8 @@ fn a_retried_request_is_delivered_once_also_when_ten_arrive_together() {
     });
     assert_eq!(answers.iter().filter(|answer| answer["duplicate"] == false).count(), 1);
     assert!(answers.iter().all(|answer| answer["injected"] == "Z" && answer["request_id"] == "once"));
+    let other = send(&wh, json!({"text": "other", "request_id": "once"}));
+    assert_eq!((&other["injected"], &other["duplicate"]), (&json!("Z"), &json!(true)), "the first answer");
     send(&wh, json!({"text": "."}));
     assert_eq!(arrived(&wh, 2), "5a 2e");
 }

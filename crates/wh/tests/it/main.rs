@@ -3,10 +3,14 @@
 
 mod agents;
 mod attached;
+mod commands;
 mod control;
+mod documentation;
 mod edges;
 mod input;
 mod lifecycle;
+mod recording;
+mod resize;
 mod safety;
 mod spec;
 mod stream;

@@ -15,7 +15,7 @@ use crate::WH;
 /// Every path of the door, by its method.
 fn requests() -> Vec<Request> {
     let gets = ["/control/health", "/control/screen", "/control/state", "/control/messages", "/nowhere"];
-    let posts = ["/control/send_input", "/control/wait", "/control/resize", "/control/signal"];
+    let posts = ["/control/send_input", "/control/wait", "/control/resize", "/control/signal", "/control/mark"];
     let gets = gets.into_iter().map(Request::get);
     gets.chain(posts.into_iter().map(|path| Request::post(path, r#"{"text":"x"}"#))).collect()
 }
@@ -89,7 +89,7 @@ fn a_door_to_the_network_needs_a_token_and_a_token_file_must_be_private() {
 #[test]
 fn a_body_that_is_too_large_is_not_taken() {
     let wh = Wh::start(WH, &["--", "cat"]);
-    for path in ["/control/send_input", "/control/wait", "/control/resize", "/control/signal"] {
+    for path in ["/control/send_input", "/control/wait", "/control/resize", "/control/signal", "/control/mark"] {
         let large = Request::post(path, vec![b'x'; 1 << 20]);
         assert_eq!(wh.send(&large).status, 413, "{path}");
         assert_eq!(wh.send(&large.chunked()).status, 413, "{path} in chunks");
@@ -125,7 +125,7 @@ fn bodies() -> impl Strategy<Value = Vec<u8>> {
                 .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     });
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 15] = [
         "text",
         "key",
         "keys",
@@ -136,6 +136,7 @@ fn bodies() -> impl Strategy<Value = Vec<u8>> {
         "width",
         "height",
         "signal",
+        "label",
         "target",
         "action",
         "x",
@@ -185,6 +186,11 @@ fn send_input_survives_any_body() {
 #[test]
 fn wait_survives_any_body() {
     survives_any_body("/control/wait");
+}
+
+#[test]
+fn mark_survives_any_body() {
+    survives_any_body("/control/mark");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What `POST /control/send_input`, `/resize` and `/signal` take.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `POST /control/send_input`: at least one of `text`, `paste`, `key`, `keys`, `mouse`, sent in that order as one command.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendInputBody {
     /// Typed as it is, byte for byte.
@@ -27,7 +28,7 @@ pub struct SendInputBody {
 }
 
 /// One mouse event, at a cell counted from the top left, from 0.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MouseBody {
     /// `press`, `release`, `move`, `wheel_up`, `wheel_down`, `wheel_left` or `wheel_right`.
@@ -45,7 +46,7 @@ pub struct MouseBody {
 }
 
 /// `POST /control/resize`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResizeBody {
     /// Columns.
@@ -59,8 +60,19 @@ pub struct ResizeBody {
     pub request_id: Option<String>,
 }
 
+/// `POST /control/mark`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MarkBody {
+    /// The name of this moment; may be empty.
+    pub label: String,
+    /// Makes a retry safe.
+    #[serde(default)]
+    pub request_id: Option<String>,
+}
+
 /// `POST /control/signal`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignalBody {
     /// `INT`, `TERM`, …; with or without `SIG`.

@@ -6,7 +6,7 @@ mod screen;
 mod state;
 mod stream;
 
-pub use input::{MouseBody, ResizeBody, SendInputBody, SignalBody};
+pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
 pub use state::{
     Acknowledgement, Acknowledgements, ActiveStream, ChatTargets, ClientState, ExitBody, Message, ParticipantStatus,
@@ -15,10 +15,11 @@ pub use state::{
 };
 pub use stream::{EventBody, FrameBody, StreamBody};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `GET /control/health`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HealthBody {
     /// Always true: an engine that cannot answer does not answer.
     pub ok: bool,
@@ -29,7 +30,7 @@ pub struct HealthBody {
 }
 
 /// What a command that was carried out answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SentBody {
     /// Always true.
     pub ok: bool,
@@ -46,7 +47,7 @@ pub struct SentBody {
 }
 
 /// `POST /control/wait`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitRequest {
     /// What to wait for.
@@ -57,7 +58,7 @@ pub struct WaitRequest {
 }
 
 /// How a wait ended: matched (200), timed out (408), or the program ended first (409).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitBody {
     /// The same as `matched`.
     pub ok: bool,
@@ -77,7 +78,7 @@ pub struct WaitBody {
 }
 
 /// `GET /control/messages`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagesBody {
     /// Those that passed the filters, the newest `limit` of them, oldest first.
     pub messages: Vec<Message>,
@@ -88,7 +89,7 @@ pub struct MessagesBody {
 }
 
 /// Every error answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     /// What was wrong, in a few stable words.
     pub error: String,

@@ -1,9 +1,10 @@
 //! What `GET /control/screen` gives.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The screen that a person would see now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScreenBody {
     /// The frame with its colours and attributes: written to a blank terminal of the same size, it draws the same frame.
     pub raw: String,
@@ -37,7 +38,7 @@ pub struct ScreenBody {
 }
 
 /// Where the cursor is and how it looks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CursorBody {
     /// Column.
     pub x: u16,
@@ -52,7 +53,7 @@ pub struct CursorBody {
 }
 
 /// The retained raw output: the program's own bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScrollbackBody {
     /// Characters retained.
     pub buffer_size: usize,
@@ -64,7 +65,7 @@ pub struct ScrollbackBody {
 }
 
 /// The terminal's switches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModesBody {
     /// Cursor keys send application codes.
     pub application_cursor: bool,
@@ -85,7 +86,7 @@ pub struct ModesBody {
 }
 
 /// One cell. What is at its default is left out.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellBody {
     /// The character with its combining marks; empty in the second half of a wide one.
     pub text: String,

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The whole state. The default is that of a client that knows nothing yet.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientState {
     /// The conversation as envelopes.
@@ -37,7 +38,7 @@ pub struct ClientState {
 }
 
 /// One envelope.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     /// Its id.
@@ -57,7 +58,7 @@ pub struct Message {
 }
 
 /// Whom the next chat goes to, and why.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatTargets {
     /// What holds.
@@ -72,7 +73,7 @@ pub struct ChatTargets {
 }
 
 /// What the terminal UI shows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ui {
     /// The reasoning bar.
@@ -90,7 +91,7 @@ pub struct Ui {
 }
 
 /// The reasoning bar.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reasoning {
     /// Whether somebody reasons now.
@@ -106,7 +107,7 @@ pub struct Reasoning {
 }
 
 /// What waits for the person's answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingOperation {
     /// Its id.
@@ -120,7 +121,7 @@ pub struct PendingOperation {
 }
 
 /// The signal board.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalBoard {
     /// Whether it is open.
@@ -137,7 +138,7 @@ pub struct SignalBoard {
 }
 
 /// A pause as the board shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalPause {
     /// Who is paused.
@@ -147,7 +148,7 @@ pub struct SignalPause {
 }
 
 /// Open streams and their last frames.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Streams {
     /// The open ones.
@@ -157,7 +158,7 @@ pub struct Streams {
 }
 
 /// One open stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveStream {
     /// Its id.
@@ -171,7 +172,7 @@ pub struct ActiveStream {
 }
 
 /// One frame of a stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamFrame {
     /// Its stream.
@@ -183,7 +184,7 @@ pub struct StreamFrame {
 }
 
 /// What waits for an acknowledgement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledgements {
     /// From others.
@@ -193,7 +194,7 @@ pub struct Acknowledgements {
 }
 
 /// One acknowledgement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Acknowledgement {
     /// Its id.
@@ -209,7 +210,7 @@ pub struct Acknowledgement {
 }
 
 /// What a participant said of itself.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ParticipantStatus {
     /// A word.
@@ -221,7 +222,7 @@ pub struct ParticipantStatus {
 }
 
 /// Something that a participant can do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     /// Its name.
@@ -235,7 +236,7 @@ pub struct Tool {
 }
 
 /// A pause of the space.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PauseState {
     /// Whether it holds.
@@ -249,7 +250,7 @@ pub struct PauseState {
 }
 
 /// The session under control.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionFacts {
     /// wh's own id for it.
@@ -273,7 +274,7 @@ pub struct SessionFacts {
 }
 
 /// How a program ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExitBody {
     /// As a shell shows it: 128+n for signal n.
@@ -283,7 +284,7 @@ pub struct ExitBody {
 }
 
 /// The session's terminal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalFacts {
     /// Columns.

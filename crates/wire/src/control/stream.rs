@@ -1,11 +1,12 @@
 //! What `GET /control/events` (server-sent events) and `GET /control/stream` (WebSocket) send.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ClientState, CursorBody};
 
 /// One message to somebody who watches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamBody {
     /// Everything up to this point in one: comes first, unless the reader went on from a cursor.
@@ -54,7 +55,7 @@ pub enum StreamBody {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventBody {
     /// The program runs.
@@ -106,6 +107,11 @@ pub enum EventBody {
         /// `A` prompt, `B` input, `C` output, `D;code` done.
         mark: String,
     },
+    /// A door marked this moment.
+    Marked {
+        /// By this name.
+        label: String,
+    },
     /// A person's terminal was attached.
     Attached,
     /// And is no longer.
@@ -124,7 +130,7 @@ pub enum EventBody {
 }
 
 /// A screen in a stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameBody {
     /// Frames since the start.
     pub frames_rendered: u64,

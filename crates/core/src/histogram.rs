@@ -1,0 +1,63 @@
+//! How long something takes, over many times: counts in fixed buckets, as Prometheus wants them.
+
+use std::time::Duration;
+
+/// The buckets' upper bounds in seconds: from what nobody notices to what everybody does.
+pub const BOUNDS: [f64; 12] = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5];
+
+/// Counts of durations.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Histogram {
+    counts: [u64; BOUNDS.len()],
+    beyond: u64,
+    sum: f64,
+}
+
+impl Histogram {
+    /// Counts one.
+    pub fn observe(&mut self, duration: Duration) {
+        let seconds = duration.as_secs_f64();
+        match BOUNDS.iter().position(|bound| seconds <= *bound) {
+            Some(bucket) => self.counts[bucket] += 1,
+            None => self.beyond += 1,
+        }
+        self.sum += seconds;
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum::<u64>() + self.beyond
+    }
+
+    /// All of them together, in seconds.
+    pub fn sum(&self) -> f64 {
+        self.sum
+    }
+
+    /// For each bound, how many took no longer.
+    pub fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
+        BOUNDS.iter().zip(&self.counts).scan(0, |total, (bound, count)| {
+            *total += count;
+            Some((*bound, *total))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_duration_counts_in_its_bucket_and_all_above() {
+        let mut histogram = Histogram::default();
+        for milliseconds in [0, 1, 3, 60_000] {
+            histogram.observe(Duration::from_millis(milliseconds));
+        }
+        let cumulative: Vec<(f64, u64)> = histogram.cumulative().collect();
+        assert_eq!(cumulative[0], (0.0001, 1));
+        assert_eq!(cumulative[3], (0.001, 2));
+        assert_eq!(cumulative[5], (0.005, 3));
+        assert_eq!(cumulative[11], (2.5, 3));
+        assert_eq!((histogram.count(), histogram.sum().round()), (4, 60.0));
+    }
+}

@@ -1,0 +1,78 @@
+//! `GET /control/metrics`: what Prometheus reads.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use wh_client::Facts;
+use wh_core::histogram::Histogram;
+
+use super::Door;
+use super::fault::Fault;
+
+/// What this door has counted. Behind a mutex that is held for a few instructions only.
+#[derive(Debug, Default)]
+pub(super) struct Meters(Mutex<Counts>);
+
+#[derive(Debug, Default, Clone)]
+struct Counts {
+    /// By path and status.
+    requests: BTreeMap<(&'static str, u16), u64>,
+    render: Histogram,
+}
+
+impl Meters {
+    pub fn request(&self, path: &str, status: u16) {
+        // Paths that do not exist are counted as one: a caller must not be able to make new lines.
+        let path = super::PATHS.iter().find(|known| **known == path).copied().unwrap_or("other");
+        *self.lock().requests.entry((path, status)).or_default() += 1;
+    }
+
+    pub fn render(&self, took: Duration) {
+        self.lock().render.observe(took);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) async fn metrics(State(door): State<Door>) -> Result<Response, Fault> {
+    let facts = door.surface.facts().await?;
+    let counts = door.meters.lock().clone();
+    let text = exposition(&facts, &counts, door.started.elapsed());
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
+
+fn exposition(facts: &Facts, counts: &Counts, up: Duration) -> String {
+    let mut text = String::new();
+    let mut plain = |name: &str, kind: &str, help: &str, value: f64| {
+        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+    };
+    plain("wh_uptime_seconds", "gauge", "Seconds since the door was opened.", up.as_secs_f64());
+    plain("wh_output_bytes_total", "counter", "Bytes that the program has written.", facts.output_bytes as f64);
+    plain("wh_input_bytes_total", "counter", "Bytes that doors have typed to the program.", facts.typed_bytes as f64);
+    plain("wh_input_queue_bytes", "gauge", "Bytes that wait for the program to read them.", facts.queued_input as f64);
+    plain("wh_frames_total", "counter", "Frames that the program has drawn.", facts.frames_rendered as f64);
+    plain("wh_open_waits", "gauge", "Waits that are open.", facts.open_waits as f64);
+    let _ = write!(text, "# HELP wh_requests_total Requests by path and status.\n# TYPE wh_requests_total counter\n");
+    for ((path, status), count) in &counts.requests {
+        let _ = writeln!(text, "wh_requests_total{{path=\"{path}\",status=\"{status}\"}} {count}");
+    }
+    histogram(&mut text, "wh_render_seconds", "Time to draw a screen as a response.", &counts.render);
+    histogram(&mut text, "wh_input_to_frame_seconds", "Time from typing to the next frame.", &facts.input_to_frame);
+    text
+}
+
+fn histogram(text: &mut String, name: &str, help: &str, histogram: &Histogram) {
+    let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} histogram\n");
+    for (bound, count) in histogram.cumulative() {
+        let _ = writeln!(text, "{name}_bucket{{le=\"{bound}\"}} {count}");
+    }
+    let (count, sum) = (histogram.count(), histogram.sum());
+    let _ = write!(text, "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}\n");
+}

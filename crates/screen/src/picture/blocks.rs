@@ -1,0 +1,84 @@
+//! Block elements, braille patterns, sextants and the triangles of status lines.
+
+use crate::picture::Grid;
+use crate::picture::shapes::{Area, Shape, polygon};
+
+/// The shapes of a character that is made of blocks.
+pub(super) fn shapes(character: char, grid: Grid) -> Option<Vec<Shape>> {
+    let (width, height) = (grid.width, grid.height);
+    let code = character as i32;
+    let area = |left, top, right, bottom| vec![Shape::Area(Area::between((left, top), (right, bottom)))];
+    let across = |eighths: i32| (width * eighths + 4) / 8;
+    let down = |eighths: i32| (height * eighths + 4) / 8;
+    Some(match character {
+        '▀' => area(0, 0, width, down(4)),
+        '▁'..='█' => area(0, height - down(code - 0x2580), width, height),
+        '▉'..='▏' => area(0, 0, across(0x2590 - code), height),
+        '▐' => area(across(4), 0, width, height),
+        '░' | '▒' | '▓' => vec![Shape::Shade(Area { x: 0, y: 0, width, height }, (code - 0x2590) as u8)],
+        '▔' => area(0, 0, width, down(1)),
+        '▕' => area(width - across(1), 0, width, height),
+        '▖'..='▟' => {
+            // Upper left, upper right, lower left, lower right, from the lowest bit.
+            const QUADRANTS: [u8; 10] = [4, 8, 1, 13, 9, 7, 11, 2, 6, 14];
+            mosaic(u32::from(QUADRANTS[(code - 0x2596) as usize]), 2, grid)
+        }
+        '\u{2800}'..='\u{28ff}' => braille((code - 0x2800) as u32, grid),
+        '\u{1fb00}'..='\u{1fb3b}' => {
+            // All patterns of six in order, without those that are characters elsewhere: none, left half, right half.
+            let index = (code - 0x1fb00) as u32 + 1;
+            mosaic(index + u32::from(index >= 0x15) + u32::from(index >= 0x29), 3, grid)
+        }
+        '\u{e0b0}'..='\u{e0b3}' => vec![triangle(code - 0xe0b0, grid)],
+        _ => return None,
+    })
+}
+
+/// Two columns of blocks, row by row from the lowest bit.
+fn mosaic(bits: u32, rows: i32, grid: Grid) -> Vec<Shape> {
+    let middle = (grid.width * 4 + 4) / 8;
+    let y = |row: i32| (grid.height * row + rows / 2) / rows;
+    let filled = |row: i32, column: i32| bits >> (row * 2 + column) & 1 == 1;
+    let mut shapes = Vec::new();
+    for row in 0..rows {
+        let (left, right) = (filled(row, 0), filled(row, 1));
+        if left || right {
+            let from = if left { 0 } else { middle };
+            let to = if right { grid.width } else { middle };
+            shapes.push(Shape::Area(Area::between((from, y(row)), (to, y(row + 1)))));
+        }
+    }
+    shapes
+}
+
+fn braille(bits: u32, grid: Grid) -> Vec<Shape> {
+    // Dots are numbered down the left column, then down the right one, with the fourth row added later.
+    const DOTS: [(i32, i32); 8] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
+    let size = 2 * grid.stroke;
+    DOTS.iter()
+        .enumerate()
+        .filter(|(bit, _)| bits >> bit & 1 == 1)
+        .map(|(_, (column, row))| {
+            let x = grid.width * (2 * column + 1) / 4 - size / 2;
+            let y = grid.height * (2 * row + 1) / 8 - size / 2;
+            Shape::Area(Area { x, y, width: size, height: size })
+        })
+        .collect()
+}
+
+/// The separators of status lines: to the right, its outline, to the left, its outline.
+fn triangle(kind: i32, grid: Grid) -> Shape {
+    let (width, height, stroke) = (grid.width as f32, grid.height as f32, grid.stroke as f32 * 1.5);
+    let x = |x: f32| if kind < 2 { x } else { width - x };
+    if kind % 2 == 0 {
+        return polygon(&[(x(0.0), 0.0), (x(width), height / 2.0), (x(0.0), height)]);
+    }
+    polygon(&[
+        (x(0.0), 0.0),
+        (x(stroke), 0.0),
+        (x(width), height / 2.0),
+        (x(stroke), height),
+        (x(0.0), height),
+        (x(width - stroke), height / 2.0),
+    ])
+}

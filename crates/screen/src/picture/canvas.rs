@@ -1,0 +1,153 @@
+//! Pixels, and what is laid on them.
+
+use std::ops::Range;
+
+use zeno::{Command, Mask, Point};
+
+use crate::picture::palette::{self, Rgb};
+use crate::picture::shapes::{Area, Segment, Shape};
+use crate::picture::{LARGEST_PICTURE, PictureError};
+
+/// How much of each pixel something covers: 0 none of it, 255 all. Placed from the top left of a cell.
+#[derive(Debug)]
+pub(super) struct Coverage {
+    pub(super) area: Area,
+    /// Row by row.
+    pub(super) alpha: Vec<u8>,
+}
+
+impl Coverage {
+    /// The inside of closed curves. The rasteriser counts in whole numbers: no machine's floating point shows.
+    pub(super) fn fill(path: &[Segment]) -> Self {
+        /// More than any glyph needs; a damaged outline cannot ask for memory.
+        const FARTHEST: f32 = 512.0;
+        let start = [FARTHEST, FARTHEST, -FARTHEST, -FARTHEST];
+        let [left, top, right, bottom] = path
+            .iter()
+            .flat_map(Segment::points)
+            .fold(start, |[left, top, right, bottom], [x, y]| [left.min(x), top.min(y), right.max(x), bottom.max(y)]);
+        let pixel = |value: f32| value.clamp(-FARTHEST, FARTHEST) as i32;
+        let (left, top) = (pixel(left.floor()), pixel(top.floor()));
+        let area = Area::between((left, top), (pixel(right.ceil()).max(left), pixel(bottom.ceil()).max(top)));
+        let point = |[x, y]: [f32; 2]| Point::new(x - left as f32, y - top as f32);
+        let commands: Vec<Command> = path
+            .iter()
+            .map(|segment| match *segment {
+                Segment::Move(to) => Command::MoveTo(point(to)),
+                Segment::Line(to) => Command::LineTo(point(to)),
+                Segment::Quadratic(by, to) => Command::QuadTo(point(by), point(to)),
+                Segment::Cubic(from, by, to) => Command::CurveTo(point(from), point(by), point(to)),
+                Segment::Close => Command::Close,
+            })
+            .collect();
+        let (alpha, _) = Mask::new(&commands).size(area.width.unsigned_abs(), area.height.unsigned_abs()).render();
+        Self { area, alpha }
+    }
+}
+
+/// A picture being drawn.
+#[derive(Debug)]
+pub(super) struct Canvas {
+    width: usize,
+    height: usize,
+    /// Row by row.
+    pixels: Vec<[u8; 3]>,
+}
+
+impl Canvas {
+    /// A picture of one colour.
+    pub(super) fn new(width: u64, height: u64, color: Rgb) -> Result<Self, PictureError> {
+        check_size(width, height)?;
+        let (width, height) = (width as usize, height as usize);
+        Ok(Self { width, height, pixels: vec![[color.0, color.1, color.2]; width * height] })
+    }
+
+    /// Fills what of the area lies in the picture.
+    pub(super) fn fill(&mut self, area: Area, color: Rgb) {
+        let (columns, rows) = self.clip(area);
+        for row in rows {
+            self.row(row, columns.clone()).fill([color.0, color.1, color.2]);
+        }
+    }
+
+    /// Lays the colour on what of the coverage lies in the picture.
+    pub(super) fn cover(&mut self, coverage: &Coverage, x: i32, y: i32, color: Rgb) {
+        let area = coverage.area.moved(x, y);
+        let (columns, rows) = self.clip(area);
+        for row in rows {
+            let skipped = (row as i32 - area.y) * area.width + columns.start as i32 - area.x;
+            let alpha = coverage.alpha.get(skipped as usize..).unwrap_or_default();
+            for (pixel, alpha) in self.row(row, columns.clone()).iter_mut().zip(alpha) {
+                blend(pixel, color, u32::from(*alpha));
+            }
+        }
+    }
+
+    /// Draws a shape of the cell whose top left is there.
+    pub(super) fn draw(&mut self, shape: &Shape, x: i32, y: i32, color: Rgb) {
+        match shape {
+            Shape::Area(area) => self.fill(area.moved(x, y), color),
+            Shape::Shade(area, quarters) => {
+                let (columns, rows) = self.clip(area.moved(x, y));
+                for row in rows {
+                    for pixel in self.row(row, columns.clone()) {
+                        blend(pixel, color, u32::from(*quarters) * 255 / 4);
+                    }
+                }
+            }
+            Shape::Path(path) => self.cover(&Coverage::fill(path), x, y, color),
+        }
+    }
+
+    /// The part of the area that lies in the picture: columns, rows.
+    fn clip(&self, area: Area) -> (Range<usize>, Range<usize>) {
+        let clip = |start: i32, length: i32, limit: usize| {
+            let end = usize::try_from(start.saturating_add(length)).unwrap_or(0).min(limit);
+            usize::try_from(start).unwrap_or(0).min(end)..end
+        };
+        (clip(area.x, area.width, self.width), clip(area.y, area.height, self.height))
+    }
+
+    fn row(&mut self, row: usize, columns: Range<usize>) -> &mut [[u8; 3]] {
+        &mut self.pixels[row * self.width..][columns]
+    }
+
+    /// The picture as a PNG.
+    pub(super) fn encode(&self) -> Result<Vec<u8>, PictureError> {
+        encode(self.width, self.height, self.pixels.as_flattened())
+    }
+}
+
+/// Encodes pixels of three bytes. Without a filter the quickest level finds what repeats on a screen, which is most of
+/// it; higher levels take ten times as long for a fifth less.
+pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>, PictureError> {
+    let failed = |error: png::EncodingError| PictureError::Encoding(error.to_string());
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_deflate_compression(png::DeflateCompression::Level(1));
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(pixels).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Refuses a picture that would take too much memory.
+pub(super) fn check_size(width: u64, height: u64) -> Result<(), PictureError> {
+    if width == 0 || height == 0 {
+        return Err(PictureError::Empty);
+    }
+    match width.checked_mul(height) {
+        Some(pixels) if pixels <= LARGEST_PICTURE => Ok(()),
+        _ => Err(PictureError::TooLarge { width, height }),
+    }
+}
+
+fn blend(pixel: &mut [u8; 3], color: Rgb, alpha: u32) {
+    if alpha > 0 {
+        let Rgb(red, green, blue) = palette::mix(color, Rgb(pixel[0], pixel[1], pixel[2]), alpha, 255);
+        *pixel = [red, green, blue];
+    }
+}

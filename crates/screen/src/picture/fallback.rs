@@ -1,0 +1,81 @@
+//! Bitmaps of GNU Unifont for the characters that the outline font lacks: other scripts, Han, Hangul, emoji. The file
+//! and its format are made by `fonts/make-fallback.py`.
+
+use std::io::Read as _;
+use std::sync::LazyLock;
+
+/// Inflated when the first such character is drawn: 2 MB that most screens never need.
+static TABLE: LazyLock<Option<Table>> =
+    LazyLock::new(|| Table::new(include_bytes!("../../fonts/fallback.bin").as_slice()));
+
+/// Set in a code point's entry if its glyph is 16 pixels wide.
+const WIDE: u32 = 1 << 31;
+
+/// Rows of a glyph, and bytes of one of its columns of 8 pixels.
+pub(super) const ROWS: usize = 16;
+
+struct Table {
+    /// Ascending.
+    codes: Vec<u32>,
+    /// Where each glyph begins, in columns of 8 pixels.
+    starts: Vec<u32>,
+    columns: Vec<[u8; ROWS]>,
+}
+
+/// A glyph of 8 or 16 pixels by 16, a column of 8 pixels after the other, a byte a row.
+pub(super) type Bitmap = &'static [[u8; ROWS]];
+
+/// The character's bitmap.
+pub(super) fn bitmap(character: char) -> Option<Bitmap> {
+    TABLE.as_ref()?.get(character)
+}
+
+impl Table {
+    /// `None` for a damaged file, which only a broken build could have.
+    fn new(packed: &[u8]) -> Option<Self> {
+        let mut plain = Vec::new();
+        flate2::read::ZlibDecoder::new(packed).read_to_end(&mut plain).ok()?;
+        let (count, rest) = plain.split_first_chunk()?;
+        let count = usize::try_from(u32::from_le_bytes(*count)).ok()?;
+        let (entries, rest) = rest.split_at_checked(count.checked_mul(4)?)?;
+        let (mut codes, mut starts, mut start) = (Vec::with_capacity(count), Vec::with_capacity(count), 0);
+        for entry in entries.as_chunks().0 {
+            let entry = u32::from_le_bytes(*entry);
+            codes.push(entry & !WIDE);
+            starts.push(start);
+            start += 1 + u32::from(entry & WIDE != 0);
+        }
+        starts.push(start);
+        let columns = rest.as_chunks().0.to_vec();
+        (columns.len() == usize::try_from(start).ok()?).then_some(Self { codes, starts, columns })
+    }
+
+    fn get(&self, character: char) -> Option<&[[u8; ROWS]]> {
+        let index = self.codes.binary_search(&u32::from(character)).ok()?;
+        let range = *self.starts.get(index)? as usize..*self.starts.get(index + 1)? as usize;
+        self.columns.get(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_what_the_outline_font_lacks() {
+        let width = |character| bitmap(character).map(<[_]>::len);
+        for character in "漢字かなカナ한글😀🚀🔥☕".chars() {
+            assert_eq!(width(character), Some(2), "{character}");
+        }
+        assert_eq!((width('ก'), width('א')), (Some(1), Some(1)));
+        assert_eq!((width('A'), width('\u{1b}'), width('\u{e000}')), (None, None, None));
+        assert!(TABLE.as_ref().unwrap().codes.is_sorted());
+    }
+
+    #[test]
+    fn a_damaged_table_is_refused() {
+        let whole = include_bytes!("../../fonts/fallback.bin");
+        assert!(Table::new(&whole[..whole.len() / 2]).is_none());
+        assert!(Table::new(b"").is_none());
+    }
+}

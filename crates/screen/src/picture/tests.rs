@@ -1,0 +1,76 @@
+//! Pictures as a whole: from a program's bytes to pixels and documents.
+
+mod comparison;
+mod documents;
+mod pixels;
+
+use crate::frame::{Cell, Frame, Size};
+use crate::picture::{Options, Scale, png};
+use crate::vt::Vt;
+
+/// The screen after a program has written this. The cursor is hidden, since it is in the way of most tests.
+fn screen(columns: u16, rows: u16, text: &str) -> Frame {
+    let mut vt = Vt::new(Size { columns, rows }, 0);
+    vt.feed(text.as_bytes());
+    vt.feed(b"\x1b[?25l");
+    vt.frame()
+}
+
+/// Frames that no terminal makes, but that the type allows.
+fn impossible_frames() -> Vec<Frame> {
+    let mut frames = Vec::new();
+    let whole = screen(4, 2, "漢字\r\nabcd");
+    for (columns, rows) in [(0, 0), (0, 2), (4, 0), (3, 2), (5, 9), (1, 1)] {
+        frames.push(Frame { size: Size { columns, rows }, ..whole.clone() });
+    }
+    let lonely = |width| Frame { cells: vec![Cell { width, character: '漢', ..Cell::BLANK }; 8], ..whole.clone() };
+    frames.extend([lonely(0), lonely(2), lonely(9)]);
+    let mut lost = whole.clone();
+    lost.cursor.visible = true;
+    (lost.cursor.x, lost.cursor.y) = (u16::MAX, u16::MAX);
+    frames.push(lost);
+    frames
+}
+
+/// Pixels of a PNG.
+struct Pixels {
+    width: usize,
+    height: usize,
+    rows: Vec<Vec<[u8; 3]>>,
+}
+
+impl Pixels {
+    fn decode(bytes: &[u8]) -> Self {
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut buffer = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut buffer).unwrap();
+        assert_eq!(info.color_type, png::ColorType::Rgb);
+        let rows = buffer.chunks(info.line_size).map(|row| row.as_chunks().0.to_vec()).collect();
+        Self { width: info.width as usize, height: info.height as usize, rows }
+    }
+
+    fn of(frame: &Frame, scale: Scale) -> Self {
+        Self::decode(&png(frame, Options { scale }).unwrap())
+    }
+
+    /// How many pixels of the cell are not of that colour.
+    fn drawn(&self, column: usize, row: usize, scale: Scale, background: [u8; 3]) -> usize {
+        let (width, height) = cell(scale);
+        let rows = &self.rows[row * height..(row + 1) * height];
+        let pixels = rows.iter().flat_map(|pixels| &pixels[column * width..(column + 1) * width]);
+        pixels.filter(|pixel| **pixel != background).count()
+    }
+}
+
+/// The size of a cell.
+fn cell(scale: Scale) -> (usize, usize) {
+    match scale {
+        Scale::One => (9, 18),
+        Scale::Two => (18, 36),
+    }
+}
+
+/// FNV-1a.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}

@@ -1,0 +1,158 @@
+//! What xterm shows, and the emulator by itself does not.
+
+use super::DEEPEST_KEYBOARD;
+use crate::frame::Size;
+use crate::render;
+use crate::vt::Vt;
+
+/// A screen of 12 columns and 5 rows, each row filled with a letter of its own.
+const FILLED: &str = "\x1b[1;1Haaaaaaaaaaaa\x1b[2;1Hbbbbbbbbbbbb\x1b[3;1Hcccccccccccc\
+    \x1b[4;1Hdddddddddddd\x1b[5;1Heeeeeeeeeeee\x1b[1;1H";
+
+fn fed(stream: &str) -> Vt {
+    let mut vt = Vt::new(Size { columns: 12, rows: 5 }, 0);
+    vt.feed(stream.as_bytes());
+    vt
+}
+
+fn row(stream: &str, number: usize) -> String {
+    render::lines(&fed(stream).frame())[number].trim_end().to_owned()
+}
+
+fn cursor(stream: &str) -> (u16, u16) {
+    fed(stream).cursor()
+}
+
+fn answers(stream: &str) -> String {
+    String::from_utf8(fed(stream).take_answers()).unwrap()
+}
+
+#[test]
+fn the_margins_hold_a_cursor_that_moves_up_or_down() {
+    for (moves, at) in [
+        ("\x1b[3;5H\x1b[9A", (4, 1)),
+        ("\x1b[3;5H\x1b[9B", (4, 3)),
+        ("\x1b[3;5H\x1b[9F", (0, 1)),
+        ("\x1b[3;5H\x1b[9E", (0, 3)),
+        ("\x1b[5;5H\x1b[9A", (4, 1)),
+        ("\x1b[5;5H\x1b[9B", (4, 4)),
+        ("\x1b[1;5H\x1b[9A", (4, 0)),
+        ("\x1b[1;5H\x1b[9B", (4, 3)),
+    ] {
+        assert_eq!(cursor(&format!("\x1b[2;4r{moves}")), at, "{moves:?}");
+    }
+}
+
+#[test]
+fn margins_below_the_screen_are_none() {
+    assert_eq!(row(&format!("\x1b[50;60r{FILLED}\x1b[5;1H\n"), 0), "bbbbbbbbbbbb");
+}
+
+#[test]
+fn in_origin_mode_relative_moves_are_relative() {
+    for (moves, at) in [
+        ("\x1b[2;2H\x1b[5G", (4, 2)),
+        ("\x1b[3;2H\x1b[A", (1, 2)),
+        ("\x1b[1;2H\x1b[B", (1, 2)),
+        ("\x1b[2;2H\x1b[?6l", (0, 0)),
+    ] {
+        assert_eq!(cursor(&format!("\x1b[2;4r\x1b[?6h{moves}")), at, "{moves:?}");
+    }
+    assert_eq!(answers("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[6n"), "\x1b[2;3R");
+}
+
+#[test]
+fn the_origin_mode_and_the_shift_are_saved_with_the_cursor() {
+    assert_eq!(cursor("\x1b[2;4r\x1b[?6h\x1b7\x1b[?6l\x1b8\x1b[H"), (0, 1));
+    assert_eq!(cursor("\x1b[2;4r\x1b7\x1b[?6h\x1b8\x1b[H"), (0, 0));
+    assert_eq!(row("\x1b)0\x1b7\x0eq\x1b8q", 0), "q");
+    assert_eq!(row("\x1b)0\x0e\x1b7\x0fq\x1b8q", 0), "─");
+}
+
+#[test]
+fn a_tab_does_not_leave_its_line() {
+    assert_eq!(cursor("\x1b[1;12Hx\t\t"), (11, 0));
+    assert_eq!(cursor("\x1b[3g\x1b[1;9H\x1b[Z"), (0, 0));
+    assert_eq!(row("\x1b[1;12Hx\x1b[Z!", 0), "        !  x");
+}
+
+#[test]
+fn deleting_more_than_there_is_leaves_what_stands_before_the_cursor() {
+    assert_eq!(row("0123456789\x1b[1;8H\x1b[11P", 0), "0123456");
+}
+
+#[test]
+fn erasing_above_erases_the_first_line_too() {
+    assert_eq!(row(&format!("{FILLED}\x1b[2;5H\x1b[1J"), 0), "");
+}
+
+#[test]
+fn the_alignment_pattern_resets_margins_and_cursor() {
+    let vt = fed("\x1b[2;4r\x1b[?6h\x1b[3;3H\x1b#8\x1b[9B");
+    assert_eq!((vt.cursor(), render::lines(&vt.frame())[0].as_str()), ((0, 4), "EEEEEEEEEEEE"));
+}
+
+#[test]
+fn the_older_alternate_screens_leave_the_primary_one_and_the_cursor_as_they_are() {
+    for mode in [47, 1047] {
+        assert_eq!(row(&format!("main\x1b[?{mode}halt"), 0), "    alt", "mode {mode}");
+        assert_eq!(row(&format!("main\x1b[?{mode}halt\x1b[?{mode}lback"), 0), "main   back", "mode {mode}");
+    }
+    assert_eq!(row("ab\x1b[?1048hcd\x1b[?1048lX", 0), "abXd");
+}
+
+#[test]
+fn a_soft_reset_leaves_text_and_cursor() {
+    let vt = fed(&format!("{FILLED}\x1b[2;3r\x1b[4h\x1b[?7l\x1b[?25l\x1b[3;6H\x1b[!pX"));
+    assert_eq!(render::lines(&vt.frame())[2], "cccccXcccccc");
+    assert_eq!((vt.cursor(), vt.frame().cursor.visible), ((6, 2), true));
+    assert_eq!(row(&format!("{FILLED}\x1b[2;3r\x1b[!p\x1b[5;1H\n"), 0), "bbbbbbbbbbbb");
+    assert_eq!(row("\x1b[?7l\x1b[!p0123456789abc", 1), "c");
+}
+
+#[test]
+fn new_line_mode_returns_the_carriage() {
+    assert_eq!(cursor("\x1b[20habc\n"), (0, 1));
+    assert_eq!(cursor("\x1b[20h\x1b[20labc\n"), (3, 1));
+}
+
+#[test]
+fn half_a_wide_character_is_a_blank() {
+    for (edit, left) in [
+        ("\x1b[1;2Hx", " x本語"),
+        ("\x1b[1;1Hx", "x 本語"),
+        ("\x1b[1;2H\x1b[X", "  本語"),
+        ("\x1b[1;3H\x1b[X", "日  語"),
+        ("\x1b[1;2H\x1b[P", " 本語"),
+        ("\x1b[1;1H\x1b[P", " 本語"),
+        ("\x1b[1;2H\x1b[@", "   本語"),
+        ("\x1b[1;4H\x1b[K", "日"),
+    ] {
+        let frame = fed(&format!("日本語{edit}")).frame();
+        assert_eq!(render::lines(&frame)[0].trim_end(), left, "{edit:?}");
+        let width: usize = frame.cells[..12].iter().map(|cell| usize::from(cell.width)).sum();
+        assert_eq!(width, 12, "{edit:?}");
+    }
+}
+
+#[test]
+fn keyboard_modes_may_be_pushed_without_end() {
+    let many = DEEPEST_KEYBOARD + 5;
+    let pushed = fed(&("\x1b[>1u".repeat(many) + "\x1b[>5u"));
+    assert_eq!(pushed.modes().kitty_keyboard, 5);
+    let popped = fed(&("\x1b[>1u".repeat(many) + &"\x1b[<u".repeat(many)));
+    assert_eq!(popped.modes().kitty_keyboard, 0);
+    assert_eq!(answers("\x1b[=5u\x1b[?u"), "\x1b[?5u");
+}
+
+#[test]
+fn a_character_that_comes_in_two_pieces_costs_none_that_follows() {
+    let stream = "éa漢éb字c😀d";
+    for chunk in 1..stream.len() {
+        let mut vt = Vt::new(Size { columns: 20, rows: 2 }, 0);
+        for bytes in stream.as_bytes().chunks(chunk) {
+            vt.feed(bytes);
+        }
+        assert_eq!(render::lines(&vt.frame())[0].trim_end(), stream, "in chunks of {chunk}");
+    }
+}

@@ -1,0 +1,3 @@
+//! Our screen beside that of another terminal.
+
+mod streams;

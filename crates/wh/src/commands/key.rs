@@ -1,0 +1,31 @@
+//! `wh key`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::send::send;
+use crate::door::DoorArguments;
+use crate::failure::{Failure, with_exit_codes};
+
+/// Press keys in a run
+///
+/// A key is a name (enter, escape, tab, backspace, delete, up, pagedown, f5, space, …) or one character, after any of ctrl+,
+/// alt+ and shift+. All are sent as one command, as the program expects them now.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter"))]
+pub struct Key {
+    /// The keys, in order
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+
+    #[command(flatten)]
+    door: DoorArguments,
+}
+
+impl Key {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        send(&self.door, "send_input", &json!({ "keys": self.names }))
+    }
+}

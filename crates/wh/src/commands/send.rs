@@ -1,0 +1,77 @@
+//! `wh send`.
+
+use std::io::Read;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+use wh_wire::control::SentBody;
+
+use crate::door::{DoorArguments, LONGEST_REQUEST};
+use crate::failure::{Failure, code, with_exit_codes};
+
+/// Type into a run
+///
+/// Types TEXT byte for byte, then presses the keys, as one command: nothing comes between. A line break in TEXT is what
+/// Ctrl-J sends; Enter is `--key enter`. A TEXT that begins with - comes after --.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes(
+    "  wh send 'echo hello' --key enter\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1"
+))]
+pub struct Send {
+    /// What to type; - reads it from standard input
+    text: String,
+
+    /// Then press this key: enter, ctrl+c, shift+tab, f5, …; may be repeated
+    #[arg(long = "key", value_name = "NAME")]
+    keys: Vec<String>,
+
+    /// Paste TEXT as a terminal does, instead of typing it
+    #[arg(long)]
+    paste: bool,
+
+    /// Makes a retry safe: the same id again sends nothing
+    #[arg(long, value_name = "ID")]
+    request_id: Option<String>,
+
+    #[command(flatten)]
+    door: DoorArguments,
+}
+
+impl Send {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let text = if self.text == "-" { standard_input()? } else { self.text };
+        let kind = if self.paste { "paste" } else { "text" };
+        let mut body = json!({ kind: text });
+        if !self.keys.is_empty() {
+            body["keys"] = self.keys.into();
+        }
+        if let Some(id) = self.request_id {
+            body["request_id"] = id.into();
+        }
+        send(&self.door, "send_input", &body)
+    }
+}
+
+/// Sends a command, and says how it went.
+pub fn send(door: &DoorArguments, path: &str, body: &Value) -> Result<ExitCode, Failure> {
+    door.post(path, body, Duration::ZERO)?.show(door.json, |sent: SentBody| {
+        let words = match (sent.duplicate, sent.delivered) {
+            (true, _) => "nothing sent: this request id was used before",
+            (false, true) => "sent",
+            (false, false) => "accepted: it waits, because the program does not read now",
+        };
+        format!("{words}\n")
+    })
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    // One byte more than can be sent is enough to know that it cannot.
+    let mut input = std::io::stdin().lock().take(LONGEST_REQUEST as u64 + 1);
+    input.read_to_string(&mut text).map_err(|error| {
+        Failure::new(code::USAGE, format!("standard input cannot be typed: {error}")).hint("give text in UTF-8")
+    })?;
+    Ok(text)
+}

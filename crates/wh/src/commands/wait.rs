@@ -1,0 +1,106 @@
+//! `wh wait`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use wh_wire::control::WaitBody;
+
+use crate::door::DoorArguments;
+use crate::failure::{Failure, with_exit_codes};
+use crate::print::clean_line;
+
+/// Wait until something holds for a run
+///
+/// CONDITION is screen_contains "text", screen_matches /pattern/, screen_stable 300, title_contains "text", cursor_at 0,3,
+/// frames > 5, exited and the like, joined by and, or, not and brackets. When it does not hold in time, says what was on the
+/// screen instead.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes(
+    "  wh wait 'screen_contains \"$\"'\n  wh wait 'screen_matches /^done$/m and screen_stable 300' --timeout 2m\n  wh wait exited --timeout 500ms && echo over"
+))]
+pub struct Wait {
+    /// What to wait for
+    condition: String,
+
+    /// For how long at most: 500ms, 5s, 2m, or a number of seconds
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    timeout: Duration,
+
+    #[command(flatten)]
+    door: DoorArguments,
+}
+
+impl Wait {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let timeout = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
+        let body = json!({ "condition": self.condition, "timeout": timeout });
+        let answer = self.door.post("wait", &body, self.timeout)?;
+        let shown = answer.show(self.door.json, |waited: WaitBody| format!("matched after {} ms\n", waited.elapsed));
+        shown.map_err(|failure| {
+            let objection = answer.objection();
+            match objection.position {
+                Some(position) => failure.hint(pointed_at(&self.condition, position)),
+                None if objection.screen.is_empty() => failure,
+                None => {
+                    let lines: Vec<String> = objection.screen.iter().map(|line| clean_line(line)).collect();
+                    failure.hint(format!("the screen shows:\n{}", lines.join("\n")))
+                }
+            }
+        })
+    }
+}
+
+/// The condition, with a mark below the place that is wrong.
+fn pointed_at(condition: &str, position: usize) -> String {
+    format!("{}\n{:position$}^", clean_line(condition), "", position = position.min(condition.chars().count()))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) =
+        text.split_at(text.find(|character: char| character.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let unit = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("write it as 500ms, 5s, 2m or 1h".to_owned()),
+    };
+    let number: f64 = match number.parse() {
+        Ok(value) if !number.starts_with(['+', '-']) => value,
+        _ => return Err("write it as 500ms, 5s, 2m or 1h".to_owned()),
+    };
+    Duration::try_from_secs_f64(number * unit).map_err(|_| "that is too long".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_as_people_write_it() {
+        for (text, milliseconds) in [
+            ("500ms", 500),
+            ("5s", 5000),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+            ("7", 7000),
+            ("0.25", 250),
+            ("0", 0),
+            ("1.5s", 1500),
+        ] {
+            assert_eq!(duration(text).map(|time| time.as_millis()), Ok(milliseconds), "{text}");
+        }
+        for wrong in ["", "s", "-1s", "+1", "5 s", "5min", "1e3", "inf", "nan", "1e400", "5S", "٣s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+        assert!(duration(&"9".repeat(400)).is_err());
+    }
+
+    #[test]
+    fn a_mark_stands_below_what_is_wrong() {
+        assert_eq!(pointed_at("exited)", 6), "exited)\n      ^");
+        assert_eq!(pointed_at("a\nb", 99), "a�b\n   ^");
+    }
+}

@@ -1,0 +1,62 @@
+//! Writing a run down: which file, in which format, with what at its head.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use wh_core::terminal::Size;
+use wh_engine::terminal::RecordingSpec;
+use wh_screen::cast::{Format, Header};
+
+use crate::failure::{Failure, code};
+
+/// The version of asciicast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RecordFormat {
+    V2,
+    V3,
+}
+
+/// How a run is written down.
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Write the run down as an asciicast: output, sizes, marks, the end. Only you may read the file
+    #[arg(long, value_name = "FILE", help_heading = "Recording")]
+    record: Option<PathBuf>,
+
+    /// The version of asciicast
+    #[arg(long, value_name = "VERSION", default_value = "v3", requires = "record", help_heading = "Recording")]
+    record_format: RecordFormat,
+
+    /// Write down what is typed, too: passwords included
+    #[arg(long, requires = "record", help_heading = "Recording")]
+    record_input: bool,
+}
+
+impl RecordArguments {
+    /// Opens the file, if one is wanted. What was in it is lost.
+    pub fn open(&self, command: &[OsString], size: Size, term: String) -> Result<Option<RecordingSpec>, Failure> {
+        let Some(path) = &self.record else { return Ok(None) };
+        let cannot = |error: std::io::Error| {
+            Failure::new(code::FAILED, format!("cannot record to {}: {error}", path.display()))
+                .hint("choose another file with --record")
+        };
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(cannot)?;
+        // A file that was there before keeps its mode otherwise.
+        file.set_permissions(PermissionsExt::from_mode(0o600)).map_err(cannot)?;
+        let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let format = match self.record_format {
+            RecordFormat::V2 => Format::V2,
+            RecordFormat::V3 => Format::V3,
+        };
+        let header = Header {
+            timestamp: u64::try_from(jiff::Timestamp::now().as_second()).ok(),
+            command: Some(words.join(" ")),
+            terminal_type: Some(term),
+            ..Header::new(size)
+        };
+        Ok(Some(RecordingSpec { file, format, header, input: self.record_input }))
+    }
+}

@@ -1,0 +1,103 @@
+//! Recordings: what they hold, and that they show what was shown.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wh_screen::cast::{Cast, What, screen_at};
+use wh_screen::render;
+use wh_testkit::PATIENCE;
+use wh_testkit::wh::Wh;
+
+use crate::WH;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn the_recording_shows_at_every_mark_what_was_on_the_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.cast");
+    let flags = ["--record", path.to_str().unwrap(), "--size", "60x12"];
+    let mut wh = Wh::options(WH).env("PS1", "$ ").flags(&flags).start(&["--", "bash", "--norc"]);
+    wh.wait(r#"screen_contains "$""#);
+    let mut screens = Vec::new();
+    for (number, command) in
+        ["seq 1 40", "clear", "printf '\\033[7mhi\\033[0m 日本\\n'", "vim -u NONE -N"].into_iter().enumerate()
+    {
+        wh.post("/control/send_input", json!({"text": command, "key": "enter"}));
+        wh.wait("screen_stable 400");
+        if number == 2 {
+            assert_eq!(wh.post("/control/resize", json!({"width": 70, "height": 15})).status, 200);
+            wh.wait("screen_stable 400");
+        }
+        screens.push(wh.screen());
+        assert_eq!(wh.post("/control/mark", json!({"label": format!("m{number}")})).status, 200);
+    }
+    wh.post("/control/send_input", json!({"text": ":q!", "key": "enter"}));
+    wh.wait("not title_contains \"VIM\" and screen_stable 300");
+    wh.post("/control/send_input", json!({"text": "exit 3", "key": "enter"}));
+    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let cast = Cast::parse(fs::read(&path).unwrap().as_slice()).unwrap();
+    let marks: Vec<(Duration, String)> = cast
+        .events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Mark(label) => Some((event.at, label.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(marks.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>(), ["m0", "m1", "m2", "m3"]);
+    for ((at, label), live) in marks.iter().zip(&screens) {
+        let frame = screen_at(&cast, *at, 2000).frame();
+        assert_eq!(render::plain(&frame), live["plain"].as_str().unwrap(), "{label}");
+        assert_eq!(format!("{:016x}", render::fingerprint(&frame)), live["hash"].as_str().unwrap(), "{label}");
+    }
+    assert!(matches!(cast.events.last().unwrap().what, What::Exit(3)), "{:?}", cast.events.last());
+}
+
+#[test]
+fn what_is_typed_is_written_down_only_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let record = |flags: &[&str], name: &str| {
+        let path = directory.path().join(name);
+        let flags = [&["--record", path.to_str().unwrap()], flags].concat();
+        let mut wh =
+            Wh::options(WH).flags(&flags).start(&["--", "sh", "-c", "stty -echo; echo ready; read x; echo done"]);
+        wh.wait(r#"screen_contains "ready""#);
+        wh.post("/control/send_input", json!({"text": "s3cret", "key": "enter"}));
+        assert_eq!(wh.wait_exit(PATIENCE).code(), Some(0));
+        fs::read_to_string(path).unwrap()
+    };
+    assert!(!record(&[], "a.cast").contains("s3cret"));
+    let with_input = record(&["--record-input", "--record-format", "v2"], "b.cast");
+    let lines = lines(&with_input);
+    assert_eq!(lines[0]["version"], 2);
+    assert!(lines[1..].iter().any(|line| line[1] == "i" && line[2] == "s3cret\r"), "{with_input}");
+}
+
+#[test]
+fn a_killed_wh_leaves_a_recording_that_can_be_played() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cut.cast");
+    let wh = Wh::options(WH).flags(&["--record", path.to_str().unwrap()]).start(&[
+        "--",
+        "sh",
+        "-c",
+        "echo before the crash; exec cat",
+    ]);
+    wh.wait(r#"screen_contains "crash""#);
+    wh_testkit::eventually("it is written down", || fs::read_to_string(&path).unwrap().contains("crash").then_some(()));
+    wh.signal(nix::sys::signal::Signal::SIGKILL);
+    let play = Command::new(WH).args(["play", path.to_str().unwrap(), "--speed", "100"]).output().unwrap();
+    assert_eq!(play.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&play.stdout).contains("before the crash"));
+    let none = Command::new(WH).args(["play", "/dev/null"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("no recording"));
+}
