@@ -10,9 +10,6 @@ pub const KEPT_FOR: Duration = Duration::from_secs(600);
 /// be carried out twice.
 const MOST_KEPT: usize = 50_000;
 
-/// How many bytes the answers may take together, likewise.
-const HEAVIEST: usize = 16 << 20;
-
 /// The longest id, in characters.
 const LONGEST: usize = 128;
 
@@ -48,38 +45,35 @@ pub struct LedgerFull;
 #[derive(Debug)]
 pub struct Ledger<A> {
     entries: HashMap<RequestId, A>,
-    by_age: VecDeque<(Instant, RequestId, usize)>,
-    weight: usize,
+    by_age: VecDeque<(Instant, RequestId)>,
 }
 
 impl<A> Default for Ledger<A> {
     fn default() -> Self {
-        Self { entries: HashMap::new(), by_age: VecDeque::new(), weight: 0 }
+        Self { entries: HashMap::new(), by_age: VecDeque::new() }
     }
 }
 
 impl<A> Ledger<A> {
     /// What was answered to this id within [`KEPT_FOR`].
     pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<&A> {
-        while self.by_age.front().is_some_and(|(at, ..)| now.saturating_duration_since(*at) >= KEPT_FOR) {
-            if let Some((_, old, weight)) = self.by_age.pop_front() {
-                self.weight -= weight;
+        while self.by_age.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= KEPT_FOR) {
+            if let Some((_, old)) = self.by_age.pop_front() {
                 self.entries.remove(&old);
             }
         }
         self.entries.get(id)
     }
 
-    /// Whether one more of this many bytes can be entered.
-    pub fn room(&self, weight: usize) -> Result<(), LedgerFull> {
-        if self.entries.len() < MOST_KEPT && self.weight + weight <= HEAVIEST { Ok(()) } else { Err(LedgerFull) }
+    /// Whether one more can be entered.
+    pub fn room(&self) -> Result<(), LedgerFull> {
+        if self.entries.len() < MOST_KEPT { Ok(()) } else { Err(LedgerFull) }
     }
 
-    /// Enters what was answered, and how many bytes that takes.
-    pub fn enter(&mut self, id: RequestId, answer: A, weight: usize, now: Instant) {
+    /// Enters what was answered.
+    pub fn enter(&mut self, id: RequestId, answer: A, now: Instant) {
         if self.entries.insert(id.clone(), answer).is_none() {
-            self.weight += weight;
-            self.by_age.push_back((now, id, weight));
+            self.by_age.push_back((now, id));
         }
     }
 }
@@ -95,8 +89,8 @@ mod tests {
     #[test]
     fn an_answer_is_found_for_ten_minutes_and_not_longer() {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
-        ledger.enter(id("a"), 1, 0, start);
-        ledger.enter(id("b"), 2, 0, start + Duration::from_secs(60));
+        ledger.enter(id("a"), 1, start);
+        ledger.enter(id("b"), 2, start + Duration::from_secs(60));
         assert_eq!(ledger.find(&id("a"), start + KEPT_FOR - Duration::from_millis(1)), Some(&1));
         assert_eq!(ledger.find(&id("a"), start + KEPT_FOR), None);
         assert_eq!(ledger.find(&id("b"), start + KEPT_FOR), Some(&2));
@@ -107,11 +101,11 @@ mod tests {
     fn a_full_ledger_takes_no_more_until_the_oldest_is_too_old() {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
         for number in 0..MOST_KEPT {
-            ledger.enter(id(&number.to_string()), (), 0, start);
+            ledger.enter(id(&number.to_string()), (), start);
         }
-        assert_eq!(ledger.room(0), Err(LedgerFull));
+        assert_eq!(ledger.room(), Err(LedgerFull));
         assert_eq!(ledger.find(&id("0"), start + KEPT_FOR), None);
-        assert_eq!((ledger.room(0), ledger.room(HEAVIEST + 1)), (Ok(()), Err(LedgerFull)));
+        assert_eq!(ledger.room(), Ok(()));
     }
 
     #[test]

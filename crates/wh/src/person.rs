@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -17,12 +18,17 @@ use wh_core::terminal::{Exit, Size};
 use wh_screen::modes::{Modes, MouseTracking};
 use wh_screen::pty::{guard, size_of};
 
+use crate::failure::code;
+
 /// Pieces of output that may wait for the terminal. Beyond that the program waits, as it would without us.
 const OUTPUT_PIECES: usize = 16;
 /// Pieces of typing that may wait for the program. Beyond that they wait in the terminal.
 const INPUT_PIECES: usize = 16;
-/// How long a terminal that takes no output is waited for at the end.
+/// How long a terminal that takes no output at all is waited for at the end.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// Bytes written to the terminal at once.
+const PIECE: usize = 4096;
 
 /// How long a stop may take to reach all of our threads.
 const STOP_TAKES: Duration = Duration::from_millis(200);
@@ -70,27 +76,41 @@ impl Person {
         let (tell_written, written) = oneshot::channel();
         let (tell_continued, continued) = std::sync::mpsc::channel();
         let back = change.clone();
+        let progress = Arc::new(AtomicU64::new(0));
+        let written_so_far = Arc::clone(&progress);
         thread::spawn(move || {
-            write_display(to_terminal, &continued, &back);
+            write_display(to_terminal, &written_so_far, &continued, &back);
             let _ = tell_written.send(());
         });
         let watcher = tokio::spawn(window.report(change, tell_continued));
-        Attached { written, watcher, _raw: Raw }
+        Attached { written, progress, watcher, _raw: Raw }
     }
 }
 
 /// A terminal that a program has now.
 pub struct Attached {
     written: oneshot::Receiver<()>,
+    progress: Arc<AtomicU64>,
     watcher: tokio::task::JoinHandle<()>,
     _raw: Raw,
 }
 
 impl Attached {
     /// Takes the terminal back after the program's end, with whatever the program left switched on.
-    pub async fn detach(self, surface: &Surface, exit: Exit) {
-        let _ = tokio::time::timeout(LAST_OUTPUT, self.written).await;
+    pub async fn detach(mut self, surface: &Surface, exit: Exit) {
+        let stuck = loop {
+            let before = self.progress.load(Ordering::Relaxed);
+            match tokio::time::timeout(LAST_OUTPUT, &mut self.written).await {
+                Ok(_) => break false,
+                // A slow terminal gets all of it; one that takes nothing is not waited for.
+                Err(_) if self.progress.load(Ordering::Relaxed) != before => {}
+                Err(_) => break true,
+            }
+        };
         self.watcher.abort();
+        if stuck {
+            return;
+        }
         let left_on = match surface.look(Look::default()).await {
             Ok(shown) => anything_on(&shown.frame.modes) || !shown.frame.cursor.visible,
             // Nobody kept track: a program that was killed had no chance to clean up.
@@ -137,7 +157,8 @@ fn stay_raw() {
 /// Back to what it was. Does nothing the second time.
 fn give_back() {
     if let Some(settings) = SAVED.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        let _ = tcsetattr(io::stdin(), SetArg::TCSADRAIN, &settings);
+        // At once: a terminal that takes no output must not keep us.
+        let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &settings);
     }
 }
 
@@ -150,13 +171,15 @@ impl Drop for Raw {
     }
 }
 
-/// A panic's message must be readable, and the terminal usable, whichever thread it comes from.
+/// A panic's message must be readable, and the terminal usable, whichever thread it comes from. It is our end: a program
+/// must not go on in a terminal that was taken from it.
 fn restore_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         give_back();
         let _ = write_out(guard::RESET);
         before(panic);
+        std::process::exit(i32::from(code::FAILED));
     }));
 }
 
@@ -185,14 +208,19 @@ fn read_keyboard(typed: &mpsc::Sender<Bytes>) {
 
 fn write_display(
     mut output: mpsc::Receiver<ToTerminal>,
+    progress: &AtomicU64,
     continued: &std::sync::mpsc::Receiver<()>,
     back: &mpsc::Sender<FromTerminal>,
 ) {
     while let Some(message) = output.blocking_recv() {
         match message {
             ToTerminal::Output(bytes) => {
-                if write_out(&bytes).is_err() {
-                    return;
+                // In pieces, so that a slow terminal is seen to move.
+                for piece in bytes.chunks(PIECE) {
+                    if write_out(piece).is_err() {
+                        return;
+                    }
+                    progress.fetch_add(1, Ordering::Relaxed);
                 }
             }
             ToTerminal::Stopped => {

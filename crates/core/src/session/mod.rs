@@ -19,6 +19,9 @@ pub use waits::{Waited, Why};
 /// Bytes that may wait for a program that does not read. Beyond that a command is refused, whole.
 pub const LONGEST_QUEUE: usize = 1 << 20;
 
+/// Characters of what was typed that a retry is told.
+const LONGEST_NAME: usize = 256;
+
 /// Waits that may be open at once: each is looked at on every frame.
 pub const MOST_WAITS: usize = 64;
 
@@ -68,6 +71,8 @@ pub enum Input {
     Command(Ticket, Option<RequestId>, Command),
     /// The bytes of a command were offered to the terminal; so many of all that are queued still wait.
     Offered(usize),
+    /// The terminal takes no input any more.
+    Unwritable,
     /// Queued bytes went out; so many still wait.
     Wrote(usize),
     /// A door looks at the screen: at a complete frame, or at what is there this moment.
@@ -267,7 +272,8 @@ impl Session {
 
     /// When [`Input::Tick`] must come if nothing else happens before.
     pub fn wake_at(&self) -> Option<Instant> {
-        let look = self.typed.filter(|_| !self.looks.is_empty()).map(|typed| typed + ECHO_PATIENCE);
+        let waits_for_echo = !self.looks.is_empty() && !self.frames.in_burst();
+        let look = self.typed.filter(|_| waits_for_echo).map(|typed| typed + ECHO_PATIENCE);
         [self.frames.due(), self.waits.wake_at(self.frames.in_burst()), look].into_iter().flatten().min()
     }
 
@@ -277,6 +283,10 @@ impl Session {
         match input {
             Input::Command(ticket, id, command) => self.command(ticket, id, command, now, &mut effects),
             Input::Offered(left) => self.offered(left, now, &mut effects),
+            Input::Unwritable => {
+                self.queued = 0;
+                effects.extend(self.offered.take().map(|(ticket, ..)| Effect::Answer(ticket, Err(Refusal::Ended))));
+            }
             Input::Wrote(left) => self.queued = left,
             Input::Look(ticket, Sight::Now) => effects.push(Effect::Show(ticket)),
             Input::Look(ticket, Sight::Settled) => {
@@ -323,6 +333,7 @@ impl Session {
                 } else {
                     self.look_at_waits(false, now, view, &mut effects);
                 }
+                self.typed = self.typed.filter(|typed| now < *typed + ECHO_PATIENCE);
                 self.show(now, &mut effects);
             }
         }
@@ -386,8 +397,7 @@ impl Session {
             return Err(Refusal::Ended);
         }
         if id.is_some() {
-            let weight = if let Command::Type(_, named) = command { named.len() } else { 0 };
-            self.ledger.room(weight).map_err(|_| Refusal::LedgerFull)?;
+            self.ledger.room().map_err(|_| Refusal::LedgerFull)?;
         }
         match command {
             Command::Type(Err(refusal), _) => Err(*refusal),
@@ -417,8 +427,8 @@ impl Session {
         effects: &mut Vec<Effect>,
     ) {
         if let Some(id) = id {
-            let weight = done.named.as_ref().map_or(0, String::len);
-            self.ledger.enter(id, (kind, done.clone()), weight, now);
+            let named: Option<String> = done.named.as_ref().map(|named| named.chars().take(LONGEST_NAME).collect());
+            self.ledger.enter(id, (kind, Done { named, ..done.clone() }), now);
         }
         effects.push(Effect::Answer(ticket, Ok(done)));
     }

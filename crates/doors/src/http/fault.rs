@@ -9,9 +9,7 @@ use wh_wire::control::ErrorBody;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    #[error(
-        "no such path; GET /control/health, /screen, /state, /messages, /events, /stream, POST /control/send_input, /wait, /resize, /signal"
-    )]
+    #[error("no such path; see /docs, or GET /openapi.json")]
     NoSuchPath,
     #[error("this path takes another method: see the Allow header")]
     NoSuchMethod,

@@ -41,7 +41,12 @@ struct Door {
     meters: Arc<Meters>,
     /// Places for those who watch: a stream may stay open for long.
     watchers: Arc<Semaphore>,
+    /// Places for those who draw: a picture of a large screen takes much memory and work.
+    painters: Arc<Semaphore>,
 }
+
+/// Pictures that are drawn at once; further ones wait.
+const MOST_PAINTERS: usize = 2;
 
 /// Streams that may be open at once.
 const MOST_WATCHERS: usize = 64;
@@ -75,6 +80,7 @@ pub fn router(surface: Surface, access: Access, closing: Closing) -> Router {
         closing,
         meters: Arc::default(),
         watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
+        painters: Arc::new(Semaphore::new(MOST_PAINTERS)),
     };
     Router::new()
         .route("/control/health", get(health))

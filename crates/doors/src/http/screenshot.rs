@@ -1,12 +1,15 @@
 //! `GET /control/screenshot.svg` and `GET /control/screenshot.png`.
 
+use std::sync::Arc;
+
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use wh_client::Look;
-use wh_screen::picture::{self, Options, Scale};
+use wh_client::{Gone, Look};
+use wh_screen::frame::Frame;
+use wh_screen::picture::{self, Options, PictureError, Scale};
 
 use super::Door;
 use super::fault::Fault;
@@ -18,8 +21,7 @@ pub(super) struct PngQuery {
 }
 
 pub(super) async fn svg(State(door): State<Door>) -> Result<Response, Fault> {
-    let shown = door.surface.look(Look::default()).await?;
-    let drawn = picture::svg(&shown.frame);
+    let drawn = draw(&door, |frame| Ok(picture::svg(frame))).await?;
     // A link in it may lead anywhere; a script in it may not run.
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
     Ok(([(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, policy)], drawn).into_response())
@@ -34,12 +36,20 @@ pub(super) async fn png(
         None => Scale::default(),
         Some(number) => Scale::new(number).ok_or_else(|| Fault::Invalid("scale is 1 or 2".to_owned()))?,
     };
+    let drawn = draw(&door, move |frame| picture::png(frame, Options { scale })).await?;
+    Ok(([(header::CONTENT_TYPE, "image/png")], drawn).into_response())
+}
+
+/// Draws in a thread of its own, when a place is free: others are served meanwhile.
+async fn draw<T: Send + 'static>(
+    door: &Door,
+    draw: impl FnOnce(&Frame) -> Result<T, PictureError> + Send + 'static,
+) -> Result<T, Fault> {
+    let place = Arc::clone(&door.painters).acquire_owned().await.map_err(|_| Gone)?;
     let shown = door.surface.look(Look::default()).await?;
-    // Drawing takes milliseconds of work, and a large screen many: others are served meanwhile.
-    let drawn = tokio::task::spawn_blocking(move || picture::png(&shown.frame, Options { scale })).await;
-    match drawn {
-        Ok(Ok(bytes)) => Ok(([(header::CONTENT_TYPE, "image/png")], bytes).into_response()),
-        Ok(Err(error)) => Err(Fault::Refused("No picture", error.to_string())),
-        Err(_) => Err(Fault::Gone(wh_client::Gone)),
-    }
+    let drawn = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        draw(&shown.frame)
+    });
+    drawn.await.map_err(|_| Gone)?.map_err(|error| Fault::Refused("No picture", error.to_string()))
 }

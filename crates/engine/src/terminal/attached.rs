@@ -24,8 +24,6 @@ pub(super) async fn next_deed(person: &mut Option<Person>, read: bool) -> Deed {
     tokio::select! {
         change = person.changes.recv() => change.map_or(Deed::Left, Deed::Changed),
         Some(typed) = person.input.recv(), if read => Deed::Typed(typed),
-        // The terminal's input is at its end, or not to be read now; its window is still there.
-        else => std::future::pending().await,
     }
 }
 
@@ -37,6 +35,18 @@ impl Display {
     /// Waits until the terminal can be told more; at once when there is none. Cancel safe.
     pub async fn room(&self) -> Option<mpsc::Permit<'_, ToTerminal>> {
         self.0.as_ref()?.reserve().await.ok()
+    }
+
+    /// Whether the terminal can be told nothing more now.
+    pub fn is_full(&self) -> bool {
+        self.0.as_ref().is_some_and(|output| output.capacity() == 0)
+    }
+
+    /// Shows some of the program's output, if there is room.
+    pub fn pass_on(&self, bytes: &[u8]) {
+        if let Some(output) = &self.0 {
+            let _ = output.try_send(ToTerminal::Output(Bytes::copy_from_slice(bytes)));
+        }
     }
 
     /// Says that the program was stopped, once there is room. Cancel safe.

@@ -50,10 +50,16 @@ impl Keeper {
         screen.log.push(bytes);
         let fed = screen.vt.feed(bytes);
         screen.updating_since = screen.vt.updating().then(|| screen.updating_since.unwrap_or(now));
+        self.told(Output { updates: fed.updates, loose: fed.loose }, now)
+    }
+
+    /// Passes on what the terminal was told and what it answers, and that there was output.
+    fn told(&mut self, output: Output, now: Instant) -> (Vec<Effect>, Vec<u8>) {
+        let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
         let (answers, notices) = (screen.vt.take_answers(), screen.vt.take_notices());
         let mut effects: Vec<Effect> =
             notices.into_iter().flat_map(|notice| self.handle(Input::Noticed(notice), now)).collect();
-        effects.extend(self.handle(Input::Output(Output { updates: fed.updates, loose: fed.loose }), now));
+        effects.extend(self.handle(Input::Output(output), now));
         (effects, answers)
     }
 
@@ -67,19 +73,19 @@ impl Keeper {
         [self.session.wake_at(), update].into_iter().flatten().min()
     }
 
-    /// The time has come.
-    pub fn tick(&mut self, now: Instant) -> Vec<Effect> {
-        let mut effects = Vec::new();
+    /// The time has come. As for output, what the terminal answers is returned too.
+    pub fn tick(&mut self, now: Instant) -> (Vec<Effect>, Vec<u8>) {
+        let (mut effects, mut answers) = (Vec::new(), Vec::new());
         if let Some(screen) = &mut self.screen
             && screen.updating_since.is_some_and(|since| now >= since + SYNCHRONIZED_UPDATE_LIMIT)
         {
             screen.vt.end_update();
             screen.updating_since = None;
             screen.frame = None;
-            effects = self.handle(Input::Output(Output { updates: 1, loose: false }), now);
+            (effects, answers) = self.told(Output { updates: 1, loose: false }, now);
         }
         effects.extend(self.handle(Input::Tick, now));
-        effects
+        (effects, answers)
     }
 
     /// Resizes the screen. What it then shows is a new frame.

@@ -143,7 +143,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
     let (tell_empty, empty) = oneshot::channel();
-    let identity = task::Identity { id: format!("t{pid}"), command: shown, pid, clock };
+    let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
     let keeper = keeper::Keeper::new(spec.size, spec.screen, clock.instant);
     let (recorder, recorded) = match spec.recording {
         Some(recording) => {

@@ -35,6 +35,8 @@ const LAST_LINES: usize = 20;
 /// Who the session is.
 pub(super) struct Identity {
     pub id: String,
+    /// Its terminal's first size.
+    pub size: Size,
     pub command: Vec<String>,
     pub pid: i32,
     pub clock: Clock,
@@ -87,7 +89,7 @@ impl Task {
     ) -> Self {
         let mut hub = Hub::new(identity.clock.time);
         hub.publish(Event::Started { command: identity.command.clone(), pid: identity.pid }, identity.clock.time);
-        let size = keeper.vt().map_or(Size::nearest(0, 0), |vt| vt.size());
+        let size = identity.size;
         Self {
             identity,
             terminal: program.terminal,
@@ -202,6 +204,9 @@ impl Task {
 
     /// Ends the waits of callers who have hung up.
     fn forget_the_gone(&mut self) {
+        if self.keeper.session.open_waits() == 0 {
+            return;
+        }
         let gone = |reply: &Reply| matches!(reply, Reply::Wait(sender) if sender.is_closed());
         let tickets: Vec<Ticket> =
             self.replies.iter().filter(|(_, reply)| gone(reply)).map(|(ticket, _)| *ticket).collect();
@@ -226,7 +231,10 @@ impl Task {
                 self.happens(Input::Stopped(true)).await;
                 self.untold_stop = true;
             }
-            Some(Report::Continued) => self.happens(Input::Stopped(false)).await,
+            Some(Report::Continued) => {
+                self.untold_stop = false;
+                self.happens(Input::Stopped(false)).await;
+            }
             Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
             Some(Report::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
             Some(Report::Empty) => {
@@ -285,20 +293,26 @@ impl Task {
         match count {
             Ok(0) => self.drained().await,
             Ok(count) => {
+                self.forget_the_gone();
                 self.take(Take::Output(Bytes::copy_from_slice(&buffer[..count]))).await;
                 self.silent_at = self.silent_at.map(|_| Instant::now() + LAST_WORDS);
                 let (effects, answers) = self.keeper.output(&buffer[..count], Instant::now());
-                // A person's own terminal answers for itself. Answers that nobody reads are dropped like any flood.
-                if !self.keeper.session.attached() && self.outbox.len() + answers.len() <= LONGEST_QUEUE {
-                    self.outbox.push(answers);
-                }
-                self.perform(effects).await;
+                self.shows(effects, answers).await;
             }
             Err(error) => {
                 debug!(%error, "the terminal cannot be read");
                 self.drained().await;
             }
         }
+    }
+
+    /// The screen has changed: whoever waits is told, and the terminal's answers go to the program.
+    async fn shows(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
+        // A person's own terminal answers for itself. Answers that nobody reads are dropped like any flood.
+        if !self.keeper.session.attached() && self.outbox.len() + answers.len() <= LONGEST_QUEUE {
+            self.outbox.push(answers);
+        }
+        self.perform(effects).await;
     }
 
     async fn drained(&mut self) {
@@ -325,11 +339,29 @@ impl Task {
     }
 
     async fn tick(&mut self) {
+        self.forget_the_gone();
         let now = Instant::now();
-        let effects = self.keeper.tick(now);
-        self.perform(effects).await;
+        let (effects, answers) = self.keeper.tick(now);
+        self.shows(effects, answers).await;
         if self.silent_at.is_some_and(|at| at <= now) {
-            self.finish().await;
+            self.last_words(now).await;
+        }
+    }
+
+    /// The program has ended and was silent for a while: that is its end, unless there is still something to read or the
+    /// person's terminal is too far behind to read on.
+    async fn last_words(&mut self, now: Instant) {
+        let mut buffer = [0; 4096];
+        if self.display.is_full() {
+            self.silent_at = Some(now + LAST_WORDS);
+            return;
+        }
+        match self.terminal.try_read(&mut buffer) {
+            Ok(Some(count)) if count > 0 => {
+                self.display.pass_on(&buffer[..count]);
+                self.output(Ok(count), &buffer).await;
+            }
+            _ => self.finish().await,
         }
     }
 
@@ -346,10 +378,15 @@ impl Task {
                     let bytes = Bytes::from(bytes);
                     self.take(Take::Input(bytes.clone())).await;
                     self.outbox.push(bytes);
-                    if self.outbox.offer(&self.terminal).is_err() {
-                        self.outbox.clear();
-                    }
-                    effects.extend(self.keeper.handle(Input::Offered(self.outbox.len()), Instant::now()));
+                    let offered = match self.outbox.offer(&self.terminal) {
+                        Ok(()) => Input::Offered(self.outbox.len()),
+                        Err(error) => {
+                            debug!(%error, "the terminal takes no more input");
+                            self.outbox.clear();
+                            Input::Unwritable
+                        }
+                    };
+                    effects.extend(self.keeper.handle(offered, Instant::now()));
                 }
                 Effect::Resize(size) => {
                     self.take(Take::Resize(size)).await;

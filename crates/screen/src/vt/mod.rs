@@ -56,7 +56,7 @@ pub struct Vt {
     scanner: Scanner,
     /// The beginning of a character that the next output goes on with.
     partial: Vec<u8>,
-    /// The scanner's view of whether a synchronized update is open.
+    /// Whether a synchronized update was open after the last stretch.
     updating: bool,
     size: Size,
     modify_other_keys: u8,
@@ -120,6 +120,8 @@ impl Vt {
                 Some(Found::Dcs(string)) => self.dcs(&string),
                 None => {}
             }
+            // The emulator knows best: it also ends an update by itself that has grown too long.
+            self.updating = self.parser.sync_timeout().0;
             match (was_updating, self.updating) {
                 (true, false) => fed.updates += 1,
                 // The sequence that opens the update is itself outside of it, but shows nothing.
@@ -206,8 +208,6 @@ impl Vt {
 
     fn csi(&mut self, parameters: &[u8], last: u8) {
         match (parameters, last) {
-            (_, b'h') => self.updating = true,
-            (_, b'l') => self.updating = false,
             ([b'>', ..], b'q') => self.answer(&replies::version()),
             (b"16", b't') => self.answer(&replies::cell_size()),
             (b"?4", b'm') => self.answer(&replies::modify_other_keys(self.modify_other_keys)),
@@ -228,6 +228,8 @@ impl Vt {
     fn osc(&mut self, string: &[u8]) {
         let text = String::from_utf8_lossy(string);
         let Some((number, rest)) = text.split_once(';') else { return };
+        let rest: String = rest.chars().take(LONGEST_TEXT).collect();
+        let rest = rest.as_str();
         let notice = match number {
             "7" => Notice::Directory(rest.to_owned()),
             "9" => match rest.strip_prefix("4;") {
@@ -275,7 +277,7 @@ impl Vt {
         for event in self.mailbox.take() {
             match event {
                 Event::PtyWrite(text) => self.answer(&text),
-                Event::Title(title) => self.notice(Notice::Title(Some(title.chars().take(LONGEST_TITLE).collect()))),
+                Event::Title(title) => self.notice(Notice::Title(Some(title.chars().take(LONGEST_TEXT).collect()))),
                 Event::ResetTitle => self.notice(Notice::Title(None)),
                 Event::Bell => self.notice(Notice::Bell(1)),
                 Event::ColorRequest(index, format) => {
@@ -296,8 +298,8 @@ impl Vt {
     }
 }
 
-/// Characters of a title that are kept.
-const LONGEST_TITLE: usize = 1024;
+/// Characters that are kept of a title or of anything else that a program tells beside the screen.
+const LONGEST_TEXT: usize = 1024;
 
 const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 

@@ -25,6 +25,9 @@ use crate::runtime::Entry;
 /// How long the last of what the program started may take to die after the program has.
 const LAST_RITES: Duration = Duration::from_secs(5);
 
+/// Characters of raw output that may be kept.
+const MOST_LOG_CHARACTERS: usize = 64 << 20;
+
 /// How long those who watch may take to hear that wh is leaving.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -193,10 +196,11 @@ fn demo_command(control: Option<&Control>) -> Result<Vec<OsString>, Failure> {
 fn log_characters() -> Result<usize, Failure> {
     match std::env::var("CONTROL_PLANE_BUFFER") {
         Err(_) => Ok(DEFAULT_CHARACTERS),
-        Ok(text) => text.trim().parse().map_err(|_| {
-            Failure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER is {text:?}"))
-                .hint("give a number of characters, for example 4000")
-        }),
+        Ok(text) => match text.trim().parse() {
+            Ok(characters) if characters <= MOST_LOG_CHARACTERS => Ok(characters),
+            _ => Err(Failure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER is {text:?}"))
+                .hint(format!("give a number of characters up to {MOST_LOG_CHARACTERS}, for example 4000"))),
+        },
     }
 }
 

@@ -167,12 +167,13 @@ fn views(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .done(),
         Describe::new(generator, "get", "/control/screenshot.svg", "screenshotSvg", "The screen as an SVG picture.")
             .text(200, "image/svg+xml", "The picture.")
+            .fails(400, "The screen has no picture.")
             .gone()
             .done(),
         Describe::new(generator, "get", "/control/screenshot.png", "screenshotPng", "The screen as a PNG picture.")
             .query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "2 unless said otherwise.")
             .text(200, "image/png", "The picture.")
-            .fails(400, "The query is not what it should be.")
+            .fails(400, "The query is not what it should be, or the screen is too large for a picture.")
             .gone()
             .done(),
         Describe::new(generator, "get", "/control/state", "state", "What is known beside the screen.")
