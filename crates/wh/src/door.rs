@@ -264,6 +264,7 @@ impl Door {
 
     async fn read(&self, response: Response<Incoming>) -> Result<Answer, Failure> {
         let status = response.status().as_u16();
+        let picture = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"image/"));
         let strange = |problem: &str| {
             Failure::new(code::FAILED, format!("what answers at {} {problem}", self.url())).hint("is that a run of wh?")
         };
@@ -273,9 +274,12 @@ impl Door {
             Err(error) if error.is::<LengthLimitError>() => return Err(strange("does not stop")),
             Err(_) => return Err(self.unreachable("hung up in the middle of its answer".to_owned())),
         };
+        if picture {
+            return Ok(Answer { status, body: String::new(), picture: bytes.into() });
+        }
         let body = String::from_utf8(bytes.into()).map_err(|_| strange("does not say text"))?;
         match serde_json::from_str::<IgnoredAny>(&body) {
-            Ok(_) => Ok(Answer { status, body }),
+            Ok(_) => Ok(Answer { status, body, picture: Vec::new() }),
             Err(_) => Err(strange(&format!("does not say JSON (status {status})"))),
         }
     }
@@ -293,11 +297,12 @@ impl Door {
     }
 }
 
-/// What a run said: JSON, with a status.
+/// What a run said, with a status: JSON, or a picture.
 #[derive(Debug)]
 pub struct Answer {
     status: u16,
     body: String,
+    picture: Vec<u8>,
 }
 
 /// An answer that is not what was asked for.
@@ -324,6 +329,11 @@ impl Answer {
         }
         print(&words(self.read()?))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The picture that was asked for.
+    pub fn picture(self) -> Result<Vec<u8>, Failure> {
+        if self.code() == 0 { Ok(self.picture) } else { Err(self.failure()) }
     }
 
     /// What it objects to.
@@ -412,7 +422,7 @@ mod tests {
         for (status, code) in
             [(200, 0), (400, 2), (408, 3), (409, 4), (413, 4), (503, 4), (401, 5), (403, 5), (404, 125)]
         {
-            assert_eq!(Answer { status, body: String::new() }.code(), code, "{status}");
+            assert_eq!(Answer { status, body: String::new(), picture: Vec::new() }.code(), code, "{status}");
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::print::clean;
 
 /// Exit codes that are wh's own. All others are the program's.
 pub mod code {
+    /// The screen is not what it is compared with.
+    pub const DIFFERENT: u8 = 1;
     /// The command line is wrong.
     pub const USAGE: u8 = 2;
     /// What was waited for did not happen in time.
@@ -28,7 +30,7 @@ pub mod code {
 
 /// The same for the help of the commands that ask a run.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done or matched; 2 wrong usage, also a key, condition, signal or size that does not
+Exit codes: 0 done or matched; 1 a picture that differs; 2 wrong usage, also a key, condition, signal or size that does not
 exist; 3 timeout: it did not match in time; 4 refused, also a wait that the program's end cut short;
 5 not authorised; 6 unreachable: no run, no answer, or several runs to choose from; 125 any other failure.";
 

@@ -5,12 +5,14 @@ mod demo;
 mod key;
 mod ls;
 mod man;
+mod mark;
 mod messages;
 mod play;
 mod resize;
 mod run;
 mod screen;
 mod send;
+mod shot;
 mod signal;
 mod state;
 mod wait;
@@ -33,6 +35,8 @@ pub enum Command {
     Signal(signal::Signal),
     State(state::State),
     Messages(messages::Messages),
+    Mark(mark::Mark),
+    Shot(shot::Shot),
     Play(play::Play),
     Demo(demo::Demo),
     Completions(completions::Completions),
@@ -52,6 +56,8 @@ impl Command {
             Self::Signal(command) => command.run(),
             Self::State(command) => command.run(),
             Self::Messages(command) => command.run(),
+            Self::Mark(command) => command.run(),
+            Self::Shot(command) => command.run(),
             Self::Play(command) => command.run(),
             Self::Demo(command) => command.run(),
             Self::Completions(command) => command.run(),

@@ -53,6 +53,12 @@ fn the_recording_shows_at_every_mark_what_was_on_the_screen() {
         })
         .collect();
     assert_eq!(marks.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>(), ["m0", "m1", "m2", "m3"]);
+    for ((at, _), live) in marks.iter().zip(&screens) {
+        let seconds = format!("{:.6}", at.as_secs_f64());
+        let shown =
+            Command::new(WH).args(["screen", "--cast", path.to_str().unwrap(), "--at", &seconds]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&shown.stdout).trim_end(), live["plain"].as_str().unwrap().trim_end());
+    }
     for ((at, label), live) in marks.iter().zip(&screens) {
         let frame = screen_at(&cast, *at, 2000).frame();
         assert_eq!(render::plain(&frame), live["plain"].as_str().unwrap(), "{label}");
@@ -100,4 +106,31 @@ fn a_killed_wh_leaves_a_recording_that_can_be_played() {
     let none = Command::new(WH).args(["play", "/dev/null"]).output().unwrap();
     assert_eq!(none.status.code(), Some(125));
     assert!(String::from_utf8_lossy(&none.stderr).contains("no recording"));
+}
+
+#[test]
+fn a_picture_that_was_taken_before_is_compared_with_the_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let wh =
+        Wh::options(WH).flags(&["--size", "40x10"]).start(&["--", "sh", "-c", "stty -echo; echo one cell; exec cat"]);
+    wh.wait(r#"screen_contains "one cell""#);
+    let shot = |arguments: &[&str]| {
+        let mut command = Command::new(WH);
+        command.arg("shot").args(arguments).args(["--port", &wh.port().to_string()]).current_dir(directory.path());
+        let output = command.output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(shot(&["golden.png"]).0, 0);
+    assert_eq!(shot(&["golden.svg"]).0, 0);
+    assert_eq!(shot(&["--compare", "golden.png"]).0, 0);
+    wh.post("/control/send_input", json!({"text": ".", "key": "enter"}));
+    wh.wait("cursor_at 0,2");
+    let (code, said) = shot(&["--compare", "golden.png"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("pixels differ") && directory.path().join("golden.diff.png").exists(), "{said}");
+    assert_eq!(shot(&["--compare", "golden.png", "--threshold", "0.5"]).0, 0);
+    assert_eq!(shot(&["golden.txt"]).0, 2);
+    assert_eq!(shot(&["--compare", "nowhere.png"]).0, 125);
+    let marked = Command::new(WH).args(["mark", "here", "--port", &wh.port().to_string()]).status().unwrap();
+    assert!(marked.success());
 }

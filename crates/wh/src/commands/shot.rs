@@ -1,0 +1,98 @@
+//! `wh shot`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use wh_screen::picture;
+
+use crate::door::DoorArguments;
+use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::print::print;
+
+/// Take a picture of a run's screen, or compare it with an earlier one
+///
+/// The picture is the same on every machine: the font comes with wh. With --compare the screen is compared with a picture
+/// that was taken before; where they differ, a third picture shows it in red, and the exit code is 1.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes(
+    "  wh shot screen.png\n  wh shot screen.svg\n  wh shot --compare golden.png || xdg-open golden.diff.png"
+))]
+pub struct Shot {
+    /// Where to write the picture: a name that ends in .png or .svg
+    #[arg(required_unless_present = "compare")]
+    file: Option<PathBuf>,
+
+    /// Pixels for a point, 1 or 2; PNG only
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
+    scale: u8,
+
+    /// Compare the screen with this PNG
+    #[arg(long, value_name = "GOLDEN")]
+    compare: Option<PathBuf>,
+
+    /// The share of pixels that may differ, 0 to 1
+    #[arg(long, default_value_t = 0.0, requires = "compare")]
+    threshold: f64,
+
+    /// Where to write the picture of the differences; beside the golden one when absent
+    #[arg(long, value_name = "FILE", requires = "compare")]
+    diff: Option<PathBuf>,
+
+    #[command(flatten)]
+    door: DoorArguments,
+}
+
+impl Shot {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        if let Some(file) = &self.file {
+            let kind = match file.extension().and_then(|extension| extension.to_str()) {
+                Some("png") => "screenshot.png",
+                Some("svg") => "screenshot.svg",
+                _ => {
+                    return Err(Failure::new(code::USAGE, format!("{} is no name of a picture", file.display()))
+                        .hint("end it in .png or .svg"));
+                }
+            };
+            write(file, &self.picture(kind)?)?;
+        }
+        match &self.compare {
+            Some(golden) => self.compare_with(golden),
+            None => Ok(ExitCode::SUCCESS),
+        }
+    }
+
+    fn picture(&self, kind: &str) -> Result<Vec<u8>, Failure> {
+        let scale = self.scale.to_string();
+        let query = [("scale", scale.as_str())];
+        self.door.get(kind, if kind.ends_with("png") { &query } else { &[] })?.picture()
+    }
+
+    fn compare_with(&self, golden: &Path) -> Result<ExitCode, Failure> {
+        let expected = fs::read(golden).map_err(|error| {
+            Failure::new(code::FAILED, format!("cannot read {}: {error}", golden.display()))
+                .hint("take it first: wh shot GOLDEN.png")
+        })?;
+        let actual = self.picture("screenshot.png")?;
+        let compared =
+            picture::compare(&expected, &actual, self.threshold).map_err(|error| Failure::new(code::USAGE, error))?;
+        let counted = format!("{} of {} pixels differ", compared.differing, compared.total);
+        if self.door.json {
+            let report = serde_json::json!({"same": compared.same, "differing": compared.differing, "total": compared.total, "ratio": compared.ratio});
+            print(&format!("{report}\n"))?;
+        }
+        if compared.same {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let diff = self.diff.clone().unwrap_or_else(|| golden.with_extension("diff.png"));
+        write(&diff, &compared.diff)?;
+        say(&format!("wh: the screen is not {}: {counted}; see {}", golden.display(), diff.display()));
+        Ok(ExitCode::from(code::DIFFERENT))
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes)
+        .map_err(|error| Failure::new(code::FAILED, format!("cannot write {}: {error}", path.display())))
+}
