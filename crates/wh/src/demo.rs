@@ -120,10 +120,11 @@ impl Demo {
 
     fn next_word(&mut self) {
         let Some((words, _)) = &mut self.answer else { return };
-        match (words.pop(), self.transcript.last_mut()) {
-            (Some(word), Some(line)) => line.push_span(Span::from(format!("{word} "))),
-            _ => self.answer = None,
+        if let (Some(word), Some(line)) = (words.pop(), self.transcript.last_mut()) {
+            line.push_span(Span::from(format!("{word} ")));
         }
+        // With the last word the answer is given, in the same frame.
+        self.answer.take_if(|(words, _)| words.is_empty());
     }
 
     fn draw(&self, frame: &mut Frame<'_>) {

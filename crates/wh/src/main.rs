@@ -24,7 +24,10 @@ compile_error!("wh needs Linux: the guard that keeps programs from outliving it 
 #[command(name = "wh", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
 Start with:  wh run --demo --control-port 9090
-Then, in another terminal:  wh send hello --key enter; wh wait 'screen_contains \"echo: hello\"'; wh screen
+Then, in another terminal:
+  wh send hello --key enter
+  wh wait 'screen_contains \"echo: hello\"'
+  wh screen
 
 The --help of each command has examples and its exit codes.")]
 struct Arguments {

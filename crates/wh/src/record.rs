@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -22,7 +22,8 @@ enum RecordFormat {
 /// How a run is written down.
 #[derive(Debug, Args)]
 pub struct RecordArguments {
-    /// Write the run down as an asciicast: output, sizes, marks, the end. Only you may read the file
+    /// Write the run down as an asciicast: output, sizes, marks, the end. The file must not be
+    /// there yet; only you may read it
     #[arg(long, value_name = "FILE", help_heading = "Recording")]
     record: Option<PathBuf>,
 
@@ -36,16 +37,23 @@ pub struct RecordArguments {
 }
 
 impl RecordArguments {
-    /// Opens the file, if one is wanted. What was in it is lost.
+    /// Whether a recording is wanted.
+    pub fn wanted(&self) -> bool {
+        self.record.is_some()
+    }
+
+    /// Makes the file, if one is wanted.
     pub fn open(&self, command: &[OsString], size: Size, term: String) -> Result<Option<RecordingSpec>, Failure> {
         let Some(path) = &self.record else { return Ok(None) };
-        let cannot = |error: std::io::Error| {
-            Failure::new(code::FAILED, format!("cannot record to {}: {error}", path.display()))
-                .hint("choose another file with --record")
-        };
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(cannot)?;
-        // A file that was there before keeps its mode otherwise.
-        file.set_permissions(PermissionsExt::from_mode(0o600)).map_err(cannot)?;
+        // An older recording, or somebody's letters, are not ours to throw away.
+        let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let file = opened.map_err(|error| {
+            let hint = match error.kind() {
+                std::io::ErrorKind::AlreadyExists => "remove it first, or choose another file with --record",
+                _ => "choose another file with --record",
+            };
+            Failure::new(code::FAILED, format!("cannot record to {}: {error}", path.display())).hint(hint)
+        })?;
         let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let format = match self.record_format {
             RecordFormat::V2 => Format::V2,

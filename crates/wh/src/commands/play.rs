@@ -17,6 +17,9 @@ use crate::failure::{Failure, code, say};
 /// Reads asciicast v2 and v3, as `wh run --record` and asciinema write them. What was recorded is written to your terminal as
 /// it was: play recordings of strangers with the care with which you would print their files. Ctrl-C ends it.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  wh play run.cast --speed 2\n  wh play run.cast --idle-limit 0.5\n\nExit codes: 0 played; 2 wrong usage; 125 the file cannot be read or is no recording."
+)]
 pub struct Play {
     /// The recording
     file: PathBuf,

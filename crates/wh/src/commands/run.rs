@@ -134,12 +134,13 @@ impl Run {
         log_to_stderr(person.is_none())?;
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         let control = self.control.open().await?;
+        let recorded = self.record.wanted();
         let linger = Duration::from_secs(self.linger.into());
         let spec = self.spec(person.as_ref(), control.as_ref())?;
         let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let session = terminal::start(spec).await.map_err(|error| cannot_start(&error))?;
         let door = control.map(|control| Door::open(control, session.surface.clone(), command));
-        if door.is_none() && person.is_none() {
+        if door.is_none() && person.is_none() && !recorded {
             say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
         }
         let (exit, asked) = live(session, person, &mut signals).await;

@@ -68,6 +68,20 @@ fn the_recording_shows_at_every_mark_what_was_on_the_screen() {
 }
 
 #[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("letters.txt");
+    fs::write(&path, "dear").unwrap();
+    let output = Command::new(WH)
+        .args(["run", "--headless", "--record", path.to_str().unwrap(), "--", "true"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("remove it first"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "dear");
+}
+
+#[test]
 fn what_is_typed_is_written_down_only_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let record = |flags: &[&str], name: &str| {
