@@ -96,6 +96,10 @@ impl Demo {
     }
 
     fn submit(&mut self) {
+        // An answer that is being given is given whole before the next.
+        while self.answer.is_some() {
+            self.next_word();
+        }
         let text = std::mem::take(&mut self.draft);
         match text.trim() {
             "" => {}
