@@ -6,4 +6,5 @@ pub mod histogram;
 pub mod input;
 pub mod request;
 pub mod session;
+pub mod space;
 pub mod terminal;

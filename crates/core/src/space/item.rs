@@ -1,0 +1,200 @@
+//! One thing in a conversation: a text, a thought, a tool call, a question, a notice. Items are put whole by id, so that
+//! the same report twice is the same item once.
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::name::{ItemId, ParticipantId, TurnId};
+use super::question::{Closing, Question};
+
+/// One thing in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Its id.
+    pub id: ItemId,
+    /// Whose it is.
+    pub from: ParticipantId,
+    /// Whom it is for; `None` is everybody.
+    pub to: Option<Vec<ParticipantId>>,
+    /// The turn that it belongs to.
+    pub turn: Option<TurnId>,
+    /// When it began.
+    pub at: SystemTime,
+    /// What it is.
+    pub body: Body,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// How far an item is. It only ever moves downwards in this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Progress {
+    /// More of it may come.
+    Growing,
+    /// It is complete.
+    Done,
+    /// Its turn ended before it was complete.
+    Cut,
+    /// It was taken back, and is no longer shown.
+    Retracted,
+}
+
+/// What an item is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Said to others, in Markdown.
+    Text {
+        /// What is said.
+        text: String,
+        /// What goes with it.
+        attachments: Vec<Attachment>,
+    },
+    /// Thought aloud.
+    Thought {
+        /// What is thought so far.
+        text: String,
+        /// What it is about to do, in a few words.
+        action: Option<String>,
+        /// What it has cost so far.
+        tokens: Option<u64>,
+    },
+    /// Something done with a tool.
+    Tool(ToolCall),
+    /// Something that waits for an answer, or no longer does.
+    Question {
+        /// What is asked.
+        question: Question,
+        /// How it was closed; open while there is none.
+        closing: Option<Closing>,
+    },
+    /// Said by wh itself.
+    Notice {
+        /// How serious it is.
+        level: Level,
+        /// What about, for programs: the part after `system/`.
+        topic: String,
+        /// Line by line.
+        lines: Vec<String>,
+    },
+    /// Something that only the protocol of spaces has a word for.
+    Act {
+        /// The envelope's kind, as `participant/pause`.
+        kind: String,
+        /// What it says.
+        payload: Value,
+        /// What it is about.
+        about: Vec<ItemId>,
+    },
+}
+
+/// What goes with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name.
+    pub name: String,
+    /// Its kind, as `text/plain`.
+    pub media_type: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// How serious a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something is not as it should be.
+    Warning,
+    /// Something has failed.
+    Error,
+}
+
+/// Something done with a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// What it does, in a few words for people.
+    pub title: String,
+    /// What kind of thing that is.
+    pub kind: ToolKind,
+    /// What it was given.
+    pub input: Value,
+    /// How it fares.
+    pub status: ToolStatus,
+    /// What came of it.
+    pub output: Vec<Output>,
+}
+
+/// What kind of thing a tool does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Reads something.
+    Read,
+    /// Changes a file.
+    Edit,
+    /// Runs a command.
+    Execute,
+    /// Looks for something.
+    Search,
+    /// Gets something from elsewhere.
+    Fetch,
+    /// Anything else.
+    Other,
+}
+
+/// How a tool call fares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolStatus {
+    /// It waits, for its turn or for permission.
+    Pending,
+    /// It runs.
+    Running,
+    /// It has worked.
+    Completed,
+    /// It has failed.
+    Failed,
+    /// It was not allowed.
+    Denied,
+    /// It was interrupted.
+    Cancelled,
+}
+
+impl ToolStatus {
+    /// Whether nothing more will come of it.
+    pub fn is_over(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+}
+
+/// A piece of what came of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Text, as it was written.
+    Text(String),
+    /// A file that was changed.
+    Diff {
+        /// Its path.
+        path: String,
+        /// What it held; `None` if it is new.
+        old: Option<String>,
+        /// What it holds.
+        new: String,
+    },
+}
+
+impl Item {
+    /// The question, if it is one and it is open.
+    pub fn open_question(&self) -> Option<&Question> {
+        match &self.body {
+            Body::Question { question, closing: None } if self.progress == Progress::Growing => Some(question),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a thought that is being thought.
+    pub fn is_reasoning(&self) -> bool {
+        self.progress == Progress::Growing && matches!(self.body, Body::Thought { .. })
+    }
+}

@@ -1,0 +1,15 @@
+//! A conversation with participants, as a machine: commands and reports go in, events and orders come out. Its state is
+//! the fold of those events, so that everybody who hears them knows the same.
+
+pub mod envelope;
+pub mod event;
+pub mod harness;
+pub mod item;
+mod items;
+mod name;
+pub mod question;
+pub mod receipt;
+pub mod state;
+
+pub use items::{Items, MOST_ITEMS};
+pub use name::{ItemId, ParticipantId, StreamId, TurnId};

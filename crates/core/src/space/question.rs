@@ -1,0 +1,162 @@
+//! Something that waits for an answer: what is asked, which answers there are, and how it was closed.
+
+use serde_json::Value;
+
+use super::name::ParticipantId;
+
+/// Something that waits for an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// What kind of question.
+    pub kind: QuestionKind,
+    /// What is asked, in one line.
+    pub title: String,
+    /// What it is about, in full.
+    pub details: Vec<Detail>,
+    /// The answers to choose from. None: any text is an answer.
+    pub options: Vec<Choice>,
+    /// Whether words of one's own are an answer too.
+    pub accepts_text: bool,
+}
+
+/// What kind of question it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuestionKind {
+    /// May I?
+    Permission,
+    /// Which of these?
+    Choice,
+    /// What?
+    Text,
+}
+
+/// A part of what a question is about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detail {
+    /// Explained in words.
+    Text(String),
+    /// A command that would be run.
+    Command(String),
+    /// A file or folder.
+    Path(String),
+    /// A change to a file.
+    Diff {
+        /// Its path.
+        path: String,
+        /// What it holds; `None` if it is new.
+        old: Option<String>,
+        /// What it would hold.
+        new: String,
+    },
+    /// What a tool would be given.
+    Input {
+        /// The tool.
+        tool: String,
+        /// Its input.
+        input: Value,
+    },
+}
+
+/// An answer to choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Its id within the question.
+    pub id: String,
+    /// What it says.
+    pub label: String,
+    /// What choosing it means.
+    pub meaning: Meaning,
+}
+
+/// What choosing an answer means, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// This once.
+    AllowOnce,
+    /// From now on.
+    AllowAlways,
+    /// Not this time.
+    RejectOnce,
+    /// Never.
+    RejectAlways,
+    /// Neither yes nor no.
+    Other,
+}
+
+impl Meaning {
+    /// Whether it says yes.
+    pub fn allows(self) -> bool {
+        matches!(self, Self::AllowOnce | Self::AllowAlways)
+    }
+
+    /// Whether it says no.
+    pub fn rejects(self) -> bool {
+        matches!(self, Self::RejectOnce | Self::RejectAlways)
+    }
+}
+
+/// What somebody answers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// The option chosen.
+    pub option: Option<String>,
+    /// Words of one's own: the answer itself, or a reason.
+    pub text: Option<String>,
+}
+
+/// How a question was closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Closing {
+    /// Somebody answered.
+    Answered {
+        /// Who.
+        by: ParticipantId,
+        /// What.
+        answer: Answer,
+    },
+    /// Who asked no longer wants to know.
+    Withdrawn,
+    /// Its turn was interrupted.
+    Cancelled,
+}
+
+/// An answer that the question does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WrongAnswer {
+    /// There is no such option.
+    #[error("the question has no option {given:?}; it has {known}")]
+    NoSuchOption {
+        /// What was given.
+        given: String,
+        /// What there is.
+        known: String,
+    },
+    /// Neither an option nor a text.
+    #[error("give an option or a text")]
+    Empty,
+    /// Words of one's own are no answer here.
+    #[error("the question takes one of its options: {known}")]
+    OptionsOnly {
+        /// What there is.
+        known: String,
+    },
+}
+
+impl Question {
+    /// The option of this id.
+    pub fn option(&self, id: &str) -> Option<&Choice> {
+        self.options.iter().find(|option| option.id == id)
+    }
+
+    /// Whether this can be an answer.
+    pub fn check(&self, answer: &Answer) -> Result<(), WrongAnswer> {
+        let known = || self.options.iter().map(|option| option.id.as_str()).collect::<Vec<_>>().join(", ");
+        match (&answer.option, &answer.text) {
+            (Some(id), _) if self.option(id).is_some() => Ok(()),
+            (Some(id), _) => Err(WrongAnswer::NoSuchOption { given: id.clone(), known: known() }),
+            (None, Some(_)) if self.accepts_text || self.options.is_empty() => Ok(()),
+            (None, Some(_)) => Err(WrongAnswer::OptionsOnly { known: known() }),
+            (None, None) => Err(WrongAnswer::Empty),
+        }
+    }
+}

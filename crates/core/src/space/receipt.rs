@@ -1,0 +1,113 @@
+//! What became of one command, stage by stage. A receipt only moves forward.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::SystemTime;
+
+use super::name::{ItemId, TurnId};
+use crate::request::RequestId;
+
+/// Receipts that are kept. Beyond that the oldest go.
+const MOST_KEPT: usize = 10_000;
+
+/// How far a command is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// The space has it.
+    Accepted,
+    /// The agent's process was given it.
+    Delivered,
+    /// The agent took it as a prompt.
+    Submitted,
+    /// The agent works on it.
+    Started,
+    /// The agent is done with it.
+    Finished,
+    /// It came to nothing.
+    Failed(String),
+}
+
+impl Stage {
+    /// Whether nothing more will come.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Finished | Self::Failed(_))
+    }
+}
+
+/// What became of one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The caller's id, or ours where the caller had none.
+    pub request_id: RequestId,
+    /// The item that it became, if it became one.
+    pub item: Option<ItemId>,
+    /// The turn that it started, if it did.
+    pub turn: Option<TurnId>,
+    /// How far it is.
+    pub stage: Stage,
+    /// When it came so far, stage by stage.
+    pub reached: Vec<(Stage, SystemTime)>,
+}
+
+impl Receipt {
+    /// A command that was just accepted.
+    pub fn accepted(request_id: RequestId, at: SystemTime) -> Self {
+        Self { request_id, item: None, turn: None, stage: Stage::Accepted, reached: vec![(Stage::Accepted, at)] }
+    }
+
+    /// Moves it forward; what is behind it or after its last stage changes nothing.
+    pub fn reach(&mut self, stage: Stage, at: SystemTime) -> bool {
+        let moves = !self.stage.is_last() && stage > self.stage;
+        if moves {
+            self.stage = stage.clone();
+            self.reached.push((stage, at));
+        }
+        moves
+    }
+}
+
+/// The newest receipts, by request id.
+#[derive(Debug, Clone, Default)]
+pub struct Receipts {
+    kept: HashMap<RequestId, Receipt>,
+    order: VecDeque<RequestId>,
+}
+
+impl Receipts {
+    /// Puts a receipt in the place of the one of the same id, unless that one is further.
+    pub fn put(&mut self, receipt: Receipt) {
+        match self.kept.get_mut(&receipt.request_id) {
+            Some(known) if known.stage.is_last() || known.stage >= receipt.stage => {}
+            Some(known) => *known = receipt,
+            None => {
+                if self.order.len() == MOST_KEPT
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    self.kept.remove(&oldest);
+                }
+                self.order.push_back(receipt.request_id.clone());
+                self.kept.insert(receipt.request_id.clone(), receipt);
+            }
+        }
+    }
+
+    /// The receipt of this command.
+    pub fn get(&self, id: &RequestId) -> Option<&Receipt> {
+        self.kept.get(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_only_moves_forward() {
+        let at = SystemTime::UNIX_EPOCH;
+        let mut receipt = Receipt::accepted(RequestId::new("r1").unwrap(), at);
+        assert!(receipt.reach(Stage::Started, at));
+        assert!(!receipt.reach(Stage::Delivered, at));
+        assert!(receipt.reach(Stage::Finished, at));
+        assert!(!receipt.reach(Stage::Failed("late".to_owned()), at));
+        assert_eq!(receipt.reached.len(), 3);
+    }
+}
