@@ -6,5 +6,6 @@ pub mod histogram;
 pub mod input;
 pub mod request;
 pub mod session;
+pub mod slash;
 pub mod space;
 pub mod terminal;

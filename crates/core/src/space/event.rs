@@ -111,6 +111,21 @@ pub enum Activity {
     Unknown,
 }
 
+impl Activity {
+    /// In a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Idle => "idle",
+            Self::Working(_) => "working",
+            Self::Waiting(_) => "waiting",
+            Self::Paused => "paused",
+            Self::Gone(_) => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// What says how a session fares, the most trusted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::item::{Attachment, Body, Level};
-use super::name::{ItemId, StreamId, TurnId};
+use super::name::{ItemId, TurnId};
 use super::question::{Answer, Question};
 
 /// What a harness calls one of its own things: unique within the session, and known to nobody else. The space gives it a
@@ -86,8 +86,8 @@ pub enum Call {
         /// What for.
         description: Option<String>,
     },
-    /// Close a stream.
-    CloseStream(StreamId),
+    /// Close a stream of yours.
+    CloseStream(Key),
     /// Use this tool of yours.
     UseTool {
         /// Its name.

@@ -76,7 +76,7 @@ impl Receipts {
     /// Puts a receipt in the place of the one of the same id, unless that one is further.
     pub fn put(&mut self, receipt: Receipt) {
         match self.kept.get_mut(&receipt.request_id) {
-            Some(known) if known.stage.is_last() || known.stage >= receipt.stage => {}
+            Some(known) if known.stage.is_last() || known.stage > receipt.stage => {}
             Some(known) => *known = receipt,
             None => {
                 if self.order.len() == MOST_KEPT

@@ -264,7 +264,7 @@ impl State {
 
     /// The thought that is being thought, the newest if there are several.
     pub fn reasoning(&self) -> Option<&Arc<Item>> {
-        self.items.growing().filter(|item| item.is_reasoning()).next_back()
+        self.items.growing().rfind(|item| item.is_reasoning())
     }
 
     /// Somebody who is paused.

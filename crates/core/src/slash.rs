@@ -1,0 +1,299 @@
+//! Slash commands: a line that begins with `/`, read into what it asks for. Some are for the space, some for whoever shows
+//! it; what is neither may be a command of the agent's own.
+
+use serde_json::{Value, json};
+
+use crate::space::ParticipantId;
+use crate::space::command::{Command, Selector, Target};
+use crate::space::harness::{Call, Named};
+use std::time::Duration;
+
+/// What a line asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Slash {
+    /// Something for the space.
+    Space(Command),
+    /// Something for whoever shows it.
+    Ui(UiCommand),
+}
+
+/// Something for whoever shows a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UiCommand {
+    /// Show details, or no longer.
+    Verbose,
+    /// Show what comes through streams, or no longer.
+    Streams,
+    /// Open or close the signal board, or let it decide; `None` turns it over.
+    Board(Option<Board>),
+    /// Clear what is shown. The conversation stays.
+    ClearView,
+    /// List the keys.
+    Keys,
+    /// Leave.
+    Exit,
+}
+
+/// What the person wants of the signal board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Board {
+    /// Always there.
+    Open,
+    /// Never there.
+    Close,
+    /// There when there is something to show.
+    Auto,
+}
+
+impl Board {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Close => "close",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+/// A line that asks for nothing that can be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; usage: {usage}")]
+pub struct Mistake {
+    /// What is wrong.
+    pub problem: String,
+    /// How it would be right.
+    pub usage: &'static str,
+}
+
+/// One command, for help and completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// Under which heading.
+    pub group: &'static str,
+}
+
+impl Entry {
+    /// Its name, with the slash.
+    pub fn name(&self) -> &'static str {
+        self.usage.split(' ').next().unwrap_or(self.usage)
+    }
+}
+
+const fn entry(group: &'static str, usage: &'static str, about: &'static str) -> Entry {
+    Entry { usage, about, group }
+}
+
+/// Every command, in the order of the help.
+pub const COMMANDS: &[Entry] = &[
+    entry("General", "/help", "Show this list"),
+    entry("General", "/participants", "List who takes part, and how they are"),
+    entry("General", "/verbose", "Show or hide details"),
+    entry("General", "/streams", "Show or hide what comes through streams"),
+    entry("General", "/target [show|none|PARTICIPANT...]", "Whom chat goes to"),
+    entry("General", "/ui board [open|close|auto]", "The signal board"),
+    entry("General", "/ui-board [open|close|auto]", "The same"),
+    entry("General", "/ui-clear", "Clear what is shown; the conversation stays"),
+    entry("General", "/keys", "List the keys"),
+    entry("General", "/exit", "Leave"),
+    entry("Chat Queue", "/ack [SELECTOR] [STATUS]", "Acknowledge messages that wait for it"),
+    entry("Chat Queue", "/cancel [SELECTOR] [REASON]", "Interrupt reasoning, or drop acknowledgements you wait for"),
+    entry("Chat Queue", "/interrupt [PARTICIPANT]", "Stop the turn that is under way"),
+    entry("Participant Controls", "/model [MODEL]", "List the agent's models, or choose one"),
+    entry("Participant Controls", "/mode [MODE]", "List the agent's modes, or choose one"),
+    entry("Participant Controls", "/status PARTICIPANT", "Ask how it is"),
+    entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
+    entry("Participant Controls", "/resume PARTICIPANT", "Let it go on"),
+    entry("Participant Controls", "/forget PARTICIPANT [oldest|newest] [COUNT]", "Have it forget entries"),
+    entry("Participant Controls", "/clear PARTICIPANT", "Have it forget everything"),
+    entry("Participant Controls", "/compact PARTICIPANT [TOKENS]", "Have it shorten its context"),
+    entry("Participant Controls", "/restart PARTICIPANT", "Begin anew with it"),
+    entry("Participant Controls", "/shutdown PARTICIPANT [REASON]", "End it"),
+    entry("Streams", "/stream request PARTICIPANT DIRECTION [DESCRIPTION]", "Ask for a stream"),
+    entry("Streams", "/stream close ID", "Close one"),
+    entry("Envelopes", "/envelope mcp/request tool/call PARTICIPANT TOOL [JSON]", "Have it use a tool"),
+];
+
+/// The help's first line.
+pub const HELP_TITLE: &str = "Available Commands";
+
+/// Columns that a usage takes in the help.
+const USAGE_WIDTH: usize = 48;
+
+/// The help, line by line.
+pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
+    let mut lines = vec![HELP_TITLE.to_owned()];
+    let mut group = "";
+    for command in COMMANDS {
+        if command.group != group {
+            group = command.group;
+            lines.push(String::new());
+            lines.push(group.to_owned());
+        }
+        lines.push(format!("  {:<USAGE_WIDTH$} {}", command.usage, command.about));
+    }
+    for (agent, commands) in of_agents.iter().filter(|(_, commands)| !commands.is_empty()) {
+        lines.push(String::new());
+        lines.push(format!("Commands of {agent}"));
+        for command in commands {
+            lines.push(format!("  {:<USAGE_WIDTH$} {}", format!("/{}", command.id), command.title));
+        }
+    }
+    lines
+}
+
+/// Reads a line that begins with `/`.
+pub fn parse(line: &str) -> Result<Slash, Mistake> {
+    let line = line.trim();
+    let mut words = line.trim_start_matches('/').split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let words: Vec<&str> = words.collect();
+    let usage = COMMANDS.iter().find(|entry| entry.name() == format!("/{name}")).map_or("/help", |entry| entry.usage);
+    let wrong = |problem: &str| Mistake { problem: problem.to_owned(), usage };
+    let whom = || words.first().map(|word| ParticipantId::from(*word)).ok_or_else(|| wrong("a participant is missing"));
+    let rest = |from: usize| (words.len() > from).then(|| words[from..].join(" "));
+    let call = |call: Call| whom().map(|whom| Slash::Space(Command::Call(whom, call)));
+    Ok(match name {
+        "help" | "?" => Slash::Space(Command::Help),
+        "participants" | "who" => Slash::Space(Command::Participants),
+        "verbose" => Slash::Ui(UiCommand::Verbose),
+        "streams" => Slash::Ui(UiCommand::Streams),
+        "keys" => Slash::Ui(UiCommand::Keys),
+        "ui-clear" => Slash::Ui(UiCommand::ClearView),
+        "exit" | "quit" => Slash::Ui(UiCommand::Exit),
+        "ui-board" => Slash::Ui(UiCommand::Board(board(words.first().copied()).map_err(wrong)?)),
+        "ui" => match words.first().copied() {
+            Some("board") => Slash::Ui(UiCommand::Board(board(words.get(1).copied()).map_err(wrong)?)),
+            Some("clear") => Slash::Ui(UiCommand::ClearView),
+            _ => return Err(wrong("/ui knows board and clear")),
+        },
+        "target" => Slash::Space(Command::Target(match words.first().copied() {
+            None | Some("show") => Target::Show,
+            Some("none") => Target::Default,
+            Some(_) => Target::Only(words.iter().map(|word| ParticipantId::from(*word)).collect()),
+        })),
+        "ack" => Slash::Space(Command::Acknowledge { selector: selector(words.first().copied()), status: rest(1) }),
+        "cancel" | "reason-cancel" => {
+            Slash::Space(Command::Cancel { selector: selector(words.first().copied()), reason: rest(1) })
+        }
+        "interrupt" => Slash::Space(Command::Interrupt(whom().ok())),
+        "model" | "models" => Slash::Space(Command::Model(None, rest(0))),
+        "mode" | "modes" => Slash::Space(Command::Mode(None, rest(0))),
+        "status" => call(Call::ReportStatus)?,
+        "pause" => {
+            let seconds = words.get(1).and_then(|word| word.parse::<u64>().ok());
+            let reason = rest(if seconds.is_some() { 2 } else { 1 });
+            call(Call::Pause { timeout: seconds.map(Duration::from_secs), reason })?
+        }
+        "resume" => call(Call::Resume)?,
+        "forget" => {
+            let newest = match words.get(1).copied() {
+                None | Some("oldest") => false,
+                Some("newest") => true,
+                Some(_) => return Err(wrong("say oldest or newest")),
+            };
+            let count = words.get(2).map(|word| word.parse::<u64>()).transpose();
+            call(Call::Forget { newest, count: count.map_err(|_| wrong("the count must be a number"))? })?
+        }
+        "clear" => call(Call::Clear)?,
+        "compact" => {
+            let tokens = words.get(1).map(|word| word.parse::<u64>()).transpose();
+            call(Call::Compact { tokens: tokens.map_err(|_| wrong("the tokens must be a number"))? })?
+        }
+        "restart" => call(Call::Restart)?,
+        "shutdown" => Slash::Space(Command::Shutdown(whom()?, rest(1))),
+        "stream" => stream(&words).map_err(wrong)?,
+        "envelope" => envelope(&words, line).map_err(wrong)?,
+        _ => Slash::Space(Command::OfAgent { name: name.to_owned(), line: line.to_owned() }),
+    })
+}
+
+fn board(word: Option<&str>) -> Result<Option<Board>, &'static str> {
+    match word {
+        None => Ok(None),
+        Some("open") => Ok(Some(Board::Open)),
+        Some("close" | "closed") => Ok(Some(Board::Close)),
+        Some("auto") => Ok(Some(Board::Auto)),
+        Some(_) => Err("the board is open, close or auto"),
+    }
+}
+
+fn selector(word: Option<&str>) -> Selector {
+    match word {
+        None | Some("all") => Selector::All,
+        Some(name) => Selector::Named(name.to_owned()),
+    }
+}
+
+fn stream(words: &[&str]) -> Result<Slash, &'static str> {
+    match words {
+        ["request", whom, "upload" | "download" | "both", rest @ ..] => {
+            let description = (!rest.is_empty()).then(|| rest.join(" "));
+            Ok(Slash::Space(Command::Call(ParticipantId::from(*whom), Call::OpenStream { description })))
+        }
+        ["request", _, ..] => Err("the direction is upload, download or both"),
+        ["close", id, ..] => Ok(Slash::Space(Command::CloseStream((*id).into()))),
+        _ => Err("say request or close"),
+    }
+}
+
+fn envelope(words: &[&str], line: &str) -> Result<Slash, &'static str> {
+    let ["mcp/request", "tool/call" | "tools/call", whom, name, ..] = words else {
+        return Err("only mcp/request tool/call is known");
+    };
+    let json = Some(after_words(line, 5)).filter(|text| !text.is_empty()).unwrap_or("{}");
+    let arguments: Value = serde_json::from_str(json).map_err(|_| "the arguments are not JSON")?;
+    let call = Call::UseTool { name: (*name).to_owned(), arguments };
+    Ok(Slash::Space(Command::Call(ParticipantId::from(*whom), call)))
+}
+
+/// What follows the first so many words, as it was written.
+fn after_words(line: &str, count: usize) -> &str {
+    (0..count).fold(line.trim(), |rest, _| rest.find(char::is_whitespace).map_or("", |end| rest[end..].trim_start()))
+}
+
+/// What a call is called among an agent's capabilities.
+pub fn call_name(call: &Call) -> &str {
+    match call {
+        Call::Pause { .. } => "pause",
+        Call::Resume => "resume",
+        Call::ReportStatus => "status",
+        Call::Forget { .. } => "forget",
+        Call::Clear => "clear",
+        Call::Compact { .. } => "compact",
+        Call::Restart => "restart",
+        Call::OpenStream { .. } => "stream",
+        Call::CloseStream(_) => "close",
+        Call::UseTool { .. } => "tool",
+        Call::Other { name, .. } => name,
+    }
+}
+
+/// The envelope that a call is in the conversation, where it is one.
+pub fn envelope_of(call: &Call) -> Option<(&'static str, Value)> {
+    Some(match call {
+        Call::Pause { timeout, reason } => {
+            let seconds = timeout.map(|timeout| timeout.as_secs());
+            ("participant/pause", json!({ "timeout_seconds": seconds, "reason": reason }))
+        }
+        Call::Resume => ("participant/resume", json!({})),
+        Call::ReportStatus => ("participant/request-status", json!({})),
+        Call::Forget { newest, count } => {
+            let direction = if *newest { "newest" } else { "oldest" };
+            ("participant/forget", json!({ "direction": direction, "entries": count }))
+        }
+        Call::Clear => ("participant/clear", json!({})),
+        Call::Compact { tokens } => ("participant/compact", json!({ "target_tokens": tokens })),
+        Call::Restart => ("participant/restart", json!({})),
+        Call::OpenStream { description } => ("stream/request", json!({ "description": description })),
+        Call::UseTool { name, arguments } => {
+            ("mcp/request", json!({ "method": "tools/call", "params": { "name": name, "arguments": arguments } }))
+        }
+        // That a stream was closed is said when it is.
+        Call::CloseStream(_) | Call::Other { .. } => return None,
+    })
+}

@@ -1,0 +1,54 @@
+//! Calls that an agent has not answered yet.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use super::super::name::ParticipantId;
+use super::{CALL_PATIENCE, Ticket};
+use crate::request::RequestId;
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub of: ParticipantId,
+    pub ticket: Ticket,
+    pub request_id: RequestId,
+    deadline: SystemTime,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    last: u64,
+    pending: BTreeMap<u64, Pending>,
+}
+
+impl Calls {
+    pub fn open(&mut self, of: ParticipantId, ticket: Ticket, request_id: RequestId, now: SystemTime) -> u64 {
+        self.last += 1;
+        self.pending.insert(self.last, Pending { of, ticket, request_id, deadline: now + CALL_PATIENCE });
+        self.last
+    }
+
+    pub fn close(&mut self, id: u64) -> Option<Pending> {
+        self.pending.remove(&id)
+    }
+
+    pub fn deadline(&self) -> Option<SystemTime> {
+        self.pending.values().map(|pending| pending.deadline).min()
+    }
+
+    pub fn overdue(&mut self, now: SystemTime) -> Vec<(Ticket, RequestId)> {
+        self.take(|pending| pending.deadline <= now)
+    }
+
+    pub fn of(&mut self, agent: &ParticipantId) -> Vec<(Ticket, RequestId)> {
+        self.take(|pending| pending.of == *agent)
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Pending) -> bool) -> Vec<(Ticket, RequestId)> {
+        let ids: Vec<u64> = self.pending.iter().filter(|(_, pending)| wanted(pending)).map(|(id, _)| *id).collect();
+        ids.into_iter()
+            .filter_map(|id| self.pending.remove(&id))
+            .map(|pending| (pending.ticket, pending.request_id))
+            .collect()
+    }
+}

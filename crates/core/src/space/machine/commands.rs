@@ -1,0 +1,461 @@
+//! What doors ask of a space, carried out or refused.
+
+use serde_json::json;
+
+use super::super::command::{Command, Done, Refusal, Selector, Target};
+use super::super::event::{Acknowledgement, Event, Role, Scope};
+use super::super::harness::{Call, Named, Order};
+use super::super::item::{Attachment, Body, Level};
+use super::super::name::{ItemId, ParticipantId, StreamId};
+use super::super::question::{Answer, Closing};
+use super::super::receipt::{Receipt, Stage};
+use super::super::session::{Life, Prompt};
+use super::{Effect, LONGEST_TEXT, Space, Ticket};
+use crate::request::RequestId;
+use crate::slash;
+
+/// What a command came to at once: lines for people; or it is answered later.
+enum Came {
+    To(Vec<String>),
+    Later,
+}
+
+type Outcome = Result<Came, Refusal>;
+
+impl Space {
+    pub(super) fn command(
+        &mut self,
+        ticket: Ticket,
+        by: &ParticipantId,
+        request_id: Option<RequestId>,
+        command: Command,
+    ) {
+        let kind = std::mem::discriminant(&command);
+        if let Some(id) = &request_id {
+            let answer = match self.ledger.find(id, self.now.steady) {
+                Some((known, _)) if *known != kind => Some(Err(Refusal::AnotherCommand)),
+                Some((_, done)) => Some(Ok(done.clone())),
+                None => self.ledger.room().err().map(|_| Err(Refusal::LedgerFull)),
+            };
+            if let Some(answer) = answer {
+                let answer = answer.map(|done| {
+                    let receipt = self.state.receipts.get(id).cloned().unwrap_or(done.receipt);
+                    Done { receipt, duplicate: true, ..done }
+                });
+                return self.effects.push(Effect::Answer(ticket, answer));
+            }
+        }
+        let given = request_id.is_some();
+        let id = request_id.unwrap_or_else(|| self.request_id());
+        let came = self.carry_out(ticket, by, &id, command);
+        let answer = match came {
+            Err(refusal) => Err(refusal),
+            Ok(came) => {
+                let (lines, later) = match came {
+                    Came::To(lines) => (lines, false),
+                    Came::Later => (Vec::new(), true),
+                };
+                let done = Done { receipt: self.receipt(&id), lines, duplicate: false };
+                if given {
+                    self.ledger.enter(id, (kind, done.clone()), self.now.steady);
+                }
+                if later {
+                    return;
+                }
+                Ok(done)
+            }
+        };
+        self.effects.push(Effect::Answer(ticket, answer));
+    }
+
+    fn carry_out(&mut self, ticket: Ticket, by: &ParticipantId, id: &RequestId, command: Command) -> Outcome {
+        match command {
+            Command::Say { text, to, attachments } => self.say(by, id, text, to, attachments),
+            Command::Answer { question, answer } => self.answer(by, id, &question, answer),
+            Command::Interrupt(whom) => self.interrupt(id, whom),
+            Command::Target(target) => self.target(id, target),
+            Command::Acknowledge { selector, status } => self.acknowledge(by, id, &selector, status),
+            Command::Cancel { selector, reason } => self.cancel(by, id, &selector, reason),
+            Command::Call(whom, call) => self.call(ticket, by, id, &whom, call),
+            Command::CloseStream(stream) => self.close_stream(ticket, by, id, &stream),
+            Command::Shutdown(whom, reason) => self.shutdown(by, id, &whom, reason),
+            Command::Model(whom, model) => self.choose(id, whom, model, Chosen::Model),
+            Command::Mode(whom, mode) => self.choose(id, whom, mode, Chosen::Mode),
+            Command::Post { kind, payload, to } => {
+                self.accept(id);
+                self.whole('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
+                self.finish(id, Vec::new())
+            }
+            Command::OfAgent { name, line } => self.of_agent(by, id, &name, line),
+            Command::Help => {
+                let lines = slash::help(&self.agent_commands());
+                self.tell(id, "help", lines)
+            }
+            Command::Participants => {
+                let lines = self.listing();
+                self.tell(id, "participants", lines)
+            }
+        }
+    }
+
+    fn accept(&mut self, id: &RequestId) {
+        self.publish(Event::Receipt(Receipt::accepted(id.clone(), self.now.time)));
+    }
+
+    fn finish(&mut self, id: &RequestId, lines: Vec<String>) -> Outcome {
+        self.reach(id, Stage::Finished);
+        Ok(Came::To(lines))
+    }
+
+    /// Shows lines in the conversation, and returns them.
+    fn tell(&mut self, id: &RequestId, topic: &str, lines: Vec<String>) -> Outcome {
+        self.accept(id);
+        self.notice(Level::Info, topic, lines.clone());
+        self.finish(id, lines)
+    }
+
+    fn say(
+        &mut self,
+        by: &ParticipantId,
+        id: &RequestId,
+        text: String,
+        to: Option<Vec<ParticipantId>>,
+        attachments: Vec<Attachment>,
+    ) -> Outcome {
+        if text.trim().is_empty() && attachments.is_empty() {
+            return Err(Refusal::Empty);
+        }
+        if text.len() > LONGEST_TEXT {
+            return Err(Refusal::TooLong(text.len()));
+        }
+        let to = to.or_else(|| self.state.targets.effective().map(<[_]>::to_vec));
+        let agents = self.addressees(to.as_deref(), by)?;
+        self.accept(id);
+        let body = Body::Text { text: text.clone(), attachments: attachments.clone() };
+        let item = self.whole('m', by.clone(), to, body);
+        let mut turns = Vec::new();
+        for agent in agents {
+            let turn = self.turn_id();
+            turns.push(turn.clone());
+            if self.state.participants.get(&agent).is_some_and(|one| one.capabilities.acknowledges) {
+                let (from, at) = (by.clone(), self.now.time);
+                let wanted = Acknowledgement { item: item.clone(), from, to: agent.clone(), at };
+                self.publish(Event::AcknowledgementWanted(wanted));
+            }
+            let prompt = Prompt { turn, item: item.clone(), text: text.clone(), attachments: attachments.clone() };
+            if let Some(session) = self.sessions.get_mut(&agent) {
+                session.queue(prompt);
+            }
+        }
+        let mut receipt = self.receipt(id);
+        receipt.item = Some(item);
+        receipt.turn = turns.first().cloned();
+        self.publish(Event::Receipt(receipt));
+        if turns.is_empty() {
+            return self.finish(id, Vec::new());
+        }
+        self.commands.insert(id.clone(), turns);
+        Ok(Came::To(Vec::new()))
+    }
+
+    /// The agents among those that a message is for; each of them can take it.
+    fn addressees(&self, to: Option<&[ParticipantId]>, by: &ParticipantId) -> Result<Vec<ParticipantId>, Refusal> {
+        let agents: Vec<ParticipantId> = match to {
+            Some(list) => list
+                .iter()
+                .map(|id| self.known_participant(id))
+                .collect::<Result<Vec<_>, _>>()?
+                .into_iter()
+                .filter(|id| self.sessions.contains_key(id) && id != by)
+                .collect(),
+            None => {
+                let there = |id: &&ParticipantId| !matches!(self.sessions[*id].life, Life::Gone(_)) && *id != by;
+                self.sessions.keys().filter(there).cloned().collect()
+            }
+        };
+        for id in &agents {
+            if matches!(self.sessions[id].life, Life::Gone(_)) {
+                return Err(Refusal::Gone(id.clone()));
+            }
+            if !self.sessions[id].has_room() {
+                return Err(Refusal::Busy(id.clone()));
+            }
+        }
+        Ok(agents)
+    }
+
+    fn known_participant(&self, id: &ParticipantId) -> Result<ParticipantId, Refusal> {
+        let known = self.state.participants.contains_key(id);
+        if known { Ok(id.clone()) } else { Err(Refusal::NoSuchParticipant(id.to_string())) }
+    }
+
+    /// An agent that can be told something.
+    fn agent(&self, id: &ParticipantId) -> Result<(), Refusal> {
+        self.known_participant(id)?;
+        let session = self.sessions.get(id).ok_or_else(|| Refusal::NotAnAgent(id.clone()))?;
+        if matches!(session.life, Life::Gone(_)) { Err(Refusal::Gone(id.clone())) } else { Ok(()) }
+    }
+
+    /// The agent that is meant when none is named: the only target, or the only one there is.
+    fn meant(&self, whom: Option<ParticipantId>) -> Result<ParticipantId, Refusal> {
+        let id = match whom {
+            Some(id) => id,
+            None => {
+                let agents = self.addressees(self.state.targets.effective(), &self.state.me)?;
+                agents.into_iter().next().ok_or_else(|| Refusal::NoSuchParticipant("agent".to_owned()))?
+            }
+        };
+        self.agent(&id)?;
+        Ok(id)
+    }
+
+    fn answer(&mut self, by: &ParticipantId, id: &RequestId, question: &ItemId, answer: Answer) -> Outcome {
+        let item = self.state.items.get(question);
+        let Some(item) = item.filter(|item| matches!(item.body, Body::Question { .. })).cloned() else {
+            return Err(Refusal::NoSuchQuestion(question.to_string()));
+        };
+        let Body::Question { question: asked, closing } = &item.body else {
+            return Err(Refusal::NoSuchQuestion(question.to_string()));
+        };
+        if let Some(closing) = closing {
+            let how = match closing {
+                Closing::Answered { .. } => "it was answered",
+                Closing::Withdrawn => "it was withdrawn",
+                Closing::Cancelled => "its turn was interrupted",
+            };
+            return Err(Refusal::Closed(question.clone(), how.to_owned()));
+        }
+        asked.check(&answer)?;
+        let from = item.from.clone();
+        let key = self.sessions.get(&from).and_then(|session| session.questions.get(question)).cloned();
+        let key = key.ok_or_else(|| Refusal::Gone(from.clone()))?;
+        self.accept(id);
+        self.close(&from, question, Closing::Answered { by: by.clone(), answer: answer.clone() });
+        self.effects.push(Effect::Tell(from, Order::Answer { question: key, answer }));
+        self.reach(id, Stage::Delivered);
+        self.finish(id, Vec::new())
+    }
+
+    fn interrupt(&mut self, id: &RequestId, whom: Option<ParticipantId>) -> Outcome {
+        let agents: Vec<ParticipantId> = match whom {
+            Some(whom) => {
+                self.agent(&whom)?;
+                vec![whom]
+            }
+            None => self.sessions.keys().cloned().collect(),
+        };
+        let working: Vec<ParticipantId> =
+            agents.into_iter().filter(|id| self.sessions.get(id).is_some_and(|one| one.turn.is_some())).collect();
+        if working.is_empty() {
+            return Err(Refusal::NothingToInterrupt);
+        }
+        for agent in &working {
+            if !self.state.participants.get(agent).is_some_and(|one| one.capabilities.interrupts) {
+                return Err(Refusal::NotSupported(agent.clone(), "be interrupted".to_owned()));
+            }
+        }
+        self.accept(id);
+        for agent in working {
+            self.effects.push(Effect::Tell(agent, Order::Interrupt));
+        }
+        self.reach(id, Stage::Delivered);
+        self.finish(id, Vec::new())
+    }
+
+    fn target(&mut self, id: &RequestId, target: Target) -> Outcome {
+        let change = match target {
+            Target::Show => None,
+            Target::Default => Some(None),
+            Target::Only(list) => Some(Some(
+                list.iter().map(|one| self.known_participant(one)).collect::<Result<Vec<ParticipantId>, Refusal>>()?,
+            )),
+        };
+        if let Some(chosen) = change {
+            self.publish(Event::Targets(Scope::Override, chosen));
+        }
+        let names = |list: &[ParticipantId]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let effective = self.state.targets.effective().map_or_else(|| "everybody".to_owned(), names);
+        self.tell(id, "info", vec![format!("Chat goes to {effective}.")])
+    }
+
+    fn chosen(&self, by: &ParticipantId, selector: &Selector, mine: bool) -> Result<Vec<ItemId>, Refusal> {
+        let waiting =
+            self.state.acknowledgements.iter().filter(|one| if mine { one.from == *by } else { one.to == *by });
+        let waiting: Vec<&Acknowledgement> = waiting.collect();
+        let items: Vec<ItemId> = match selector {
+            Selector::All => waiting.iter().map(|one| one.item.clone()).collect(),
+            Selector::Named(name) => {
+                let place = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                match place.and_then(|place| waiting.get(place)) {
+                    Some(one) => vec![one.item.clone()],
+                    None => waiting
+                        .iter()
+                        .filter(|one| one.item.as_str().starts_with(name) || one.from.as_str().contains(name))
+                        .map(|one| one.item.clone())
+                        .collect(),
+                }
+            }
+        };
+        let said = match selector {
+            Selector::All => "all".to_owned(),
+            Selector::Named(name) => name.clone(),
+        };
+        if items.is_empty() { Err(Refusal::NothingChosen(said)) } else { Ok(items) }
+    }
+
+    fn acknowledge(
+        &mut self,
+        by: &ParticipantId,
+        id: &RequestId,
+        selector: &Selector,
+        status: Option<String>,
+    ) -> Outcome {
+        let items = self.chosen(by, selector, false)?;
+        self.accept(id);
+        let status = status.unwrap_or_else(|| "received".to_owned());
+        let lines = vec![format!("Acknowledged {} as {status}.", counted(items.len(), "message"))];
+        for item in items {
+            self.publish(Event::Acknowledged { item: item.clone(), by: by.clone(), granted: true });
+            self.act(by.clone(), "chat/acknowledge", json!({ "status": status }), vec![item]);
+        }
+        self.finish(id, lines)
+    }
+
+    fn cancel(&mut self, by: &ParticipantId, id: &RequestId, selector: &Selector, reason: Option<String>) -> Outcome {
+        if let (Selector::All, Some(thought)) = (selector, self.state.reasoning()) {
+            let whom = thought.from.clone();
+            return self.interrupt(id, Some(whom));
+        }
+        let items = self.chosen(by, selector, true)?;
+        self.accept(id);
+        let lines = vec![format!("No longer waiting for {}.", counted(items.len(), "acknowledgement"))];
+        for item in items {
+            self.publish(Event::AcknowledgementDropped(item.clone()));
+            self.act(by.clone(), "chat/cancel", json!({ "reason": reason }), vec![item]);
+        }
+        self.finish(id, lines)
+    }
+
+    fn call(
+        &mut self,
+        ticket: Ticket,
+        by: &ParticipantId,
+        id: &RequestId,
+        whom: &ParticipantId,
+        call: Call,
+    ) -> Outcome {
+        self.agent(whom)?;
+        let name = slash::call_name(&call);
+        let able = |calls: &[String]| calls.iter().any(|known| known == name);
+        if !self.state.participants.get(whom).is_some_and(|one| able(&one.capabilities.calls)) {
+            return Err(Refusal::NotSupported(whom.clone(), name.to_owned()));
+        }
+        self.accept(id);
+        if let Some((kind, payload)) = slash::envelope_of(&call) {
+            let body = Body::Act { kind: kind.to_owned(), payload, about: vec![] };
+            self.whole('m', by.clone(), Some(vec![whom.clone()]), body);
+        }
+        let number = self.calls.open(whom.clone(), ticket, id.clone(), self.now.time);
+        self.effects.push(Effect::Tell(whom.clone(), Order::Call { id: number, call }));
+        self.reach(id, Stage::Delivered);
+        Ok(Came::Later)
+    }
+
+    fn close_stream(&mut self, ticket: Ticket, by: &ParticipantId, id: &RequestId, stream: &StreamId) -> Outcome {
+        let owner = self.sessions.iter().find_map(|(owner, session)| {
+            let key = session.streams.iter().find(|(_, known)| *known == stream)?.0;
+            Some((owner.clone(), key.clone()))
+        });
+        let (owner, key) = owner.ok_or_else(|| Refusal::NoSuchStream(stream.to_string()))?;
+        self.call(ticket, by, id, &owner, Call::CloseStream(key))
+    }
+
+    fn shutdown(
+        &mut self,
+        by: &ParticipantId,
+        id: &RequestId,
+        whom: &ParticipantId,
+        reason: Option<String>,
+    ) -> Outcome {
+        self.agent(whom)?;
+        self.accept(id);
+        let body =
+            Body::Act { kind: "participant/shutdown".to_owned(), payload: json!({ "reason": reason }), about: vec![] };
+        self.whole('m', by.clone(), Some(vec![whom.clone()]), body);
+        self.effects.push(Effect::Tell(whom.clone(), Order::End));
+        self.finish(id, Vec::new())
+    }
+
+    fn choose(&mut self, id: &RequestId, whom: Option<ParticipantId>, wanted: Option<String>, what: Chosen) -> Outcome {
+        let whom = self.meant(whom)?;
+        let Some(one) = self.state.participants.get(&whom) else { return Err(Refusal::Gone(whom)) };
+        let (known, current, name) = match what {
+            Chosen::Model => (&one.capabilities.models, &one.capabilities.model, "model"),
+            Chosen::Mode => (&one.capabilities.modes, &one.capabilities.mode, "mode"),
+        };
+        if known.is_empty() {
+            return Err(Refusal::NotSupported(whom, format!("change its {name}")));
+        }
+        let Some(wanted) = wanted else {
+            let lines = known.iter().map(|one| line(one, current.as_deref() == Some(&one.id))).collect();
+            return self.tell(id, "info", lines);
+        };
+        if !known.iter().any(|one| one.id == wanted) {
+            let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
+            return Err(Refusal::Failed(format!("{whom} has no {name} {wanted:?}; it has {}", ids.join(", "))));
+        }
+        let lines = vec![format!("{whom}: {name} {wanted}.")];
+        let order = match what {
+            Chosen::Model => Order::SetModel(wanted),
+            Chosen::Mode => Order::SetMode(wanted),
+        };
+        self.effects.push(Effect::Tell(whom, order));
+        self.tell(id, "info", lines)
+    }
+
+    fn of_agent(&mut self, by: &ParticipantId, id: &RequestId, name: &str, text: String) -> Outcome {
+        let agents = self.addressees(self.state.targets.effective(), by)?;
+        let knows = |id: &ParticipantId| {
+            let commands = self.state.participants.get(id).map(|one| &one.capabilities.commands);
+            commands.is_some_and(|commands| commands.iter().any(|command| command.id == name))
+        };
+        let whom: Vec<ParticipantId> = agents.into_iter().filter(knows).collect();
+        if whom.is_empty() {
+            return Err(Refusal::UnknownCommand(name.to_owned()));
+        }
+        self.say(by, id, text, Some(whom), Vec::new())
+    }
+
+    fn agent_commands(&self) -> Vec<(ParticipantId, Vec<Named>)> {
+        let agents = self.state.present().filter(|(_, one)| one.role == Role::Agent);
+        agents.map(|(id, one)| (id.clone(), one.capabilities.commands.clone())).collect()
+    }
+
+    fn listing(&self) -> Vec<String> {
+        let present = self.state.present().map(|(id, one)| {
+            let role = match one.role {
+                Role::Human => "human",
+                Role::Agent => "agent",
+                Role::System => "system",
+            };
+            let activity = one.session.as_ref().map(|status| format!(", {}", status.activity.name()));
+            let you = if *id == self.state.me { " (you)" } else { "" };
+            format!("{id}{you}: {role}{}", activity.unwrap_or_default())
+        });
+        std::iter::once("Participants".to_owned()).chain(present).collect()
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Chosen {
+    Model,
+    Mode,
+}
+
+fn line(one: &Named, current: bool) -> String {
+    format!("{} {}  {}", if current { "*" } else { " " }, one.id, one.title)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

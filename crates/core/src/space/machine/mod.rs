@@ -1,0 +1,314 @@
+//! The space machine: what happens goes in, what must be done comes out. It routes chat to sessions, keeps their turns and
+//! questions, and says what became of every command.
+
+mod calls;
+mod commands;
+mod reports;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::json;
+
+use super::command::{Command, Done, Refusal};
+use super::event::{Activity, Event, Evidence, Role, Status, StreamFrame};
+use super::harness::{Order, Report};
+use super::item::{Body, Item, Level, Progress};
+use super::name::{ItemId, ParticipantId, StreamId, TurnId};
+use super::receipt::{Receipt, Stage};
+use super::session::{Life, Session};
+use super::state::State;
+use crate::request::{Ledger, RequestId};
+use calls::Calls;
+
+/// Bytes of one message.
+pub const LONGEST_TEXT: usize = 1 << 20;
+
+/// How long an agent may take to answer a call.
+const CALL_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Names whom an answer is for. The engine gives them out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// The time, by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// The steady one.
+    pub steady: Instant,
+    /// The one on the wall.
+    pub time: SystemTime,
+}
+
+/// What happens.
+#[derive(Debug)]
+pub enum Input {
+    /// An agent takes part; its harness is being started.
+    Enrol(ParticipantId),
+    /// A door asks for something.
+    Command {
+        /// Whom the answer is for.
+        ticket: Ticket,
+        /// Who asks.
+        by: ParticipantId,
+        /// The caller's id.
+        request_id: Option<RequestId>,
+        /// What.
+        command: Command,
+    },
+    /// A harness has something to say.
+    Report(ParticipantId, Report),
+    /// The time that [`Space::wake_at`] named has come.
+    Tick,
+}
+
+/// What must be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Number it and tell everybody.
+    Publish(Event),
+    /// Tell everybody; only the newest counts.
+    Signal(Signal),
+    /// Tell a harness.
+    Tell(ParticipantId, Order),
+    /// Answer a command.
+    Answer(Ticket, Result<Done, Refusal>),
+}
+
+/// What changes so often that only the newest counts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    /// An item has grown.
+    Item(Arc<Item>),
+    /// Something came through a stream.
+    Frame(StreamFrame),
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Space {
+    state: State,
+    sessions: BTreeMap<ParticipantId, Session>,
+    ledger: Ledger<(std::mem::Discriminant<Command>, Done)>,
+    /// The turns of a command that are not over.
+    commands: HashMap<RequestId, Vec<TurnId>>,
+    calls: Calls,
+    counters: Counters,
+    now: Now,
+    effects: Vec<Effect>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    items: u64,
+    turns: u64,
+    streams: u64,
+    requests: u64,
+}
+
+impl Space {
+    /// An empty space of this name, shown to this person; what happened with that.
+    pub fn new(name: &str, me: ParticipantId, now: Now) -> (Self, Vec<Effect>) {
+        let mut space = Self {
+            state: State::new(name, me.clone()),
+            sessions: BTreeMap::new(),
+            ledger: Ledger::default(),
+            commands: HashMap::new(),
+            calls: Calls::default(),
+            counters: Counters::default(),
+            now,
+            effects: Vec::new(),
+        };
+        space.publish(Event::Joined(system(), Role::System));
+        space.publish(Event::Joined(me, Role::Human));
+        let effects = std::mem::take(&mut space.effects);
+        (space, effects)
+    }
+
+    /// What is true.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// When [`Input::Tick`] must come if nothing else happens before, by the wall clock.
+    pub fn wake_at(&self) -> Option<SystemTime> {
+        let pauses = self.state.participants.values().filter_map(|one| one.paused.as_ref()?.until);
+        pauses.chain(self.calls.deadline()).min()
+    }
+
+    /// Takes note of what happened and says what to do about it, in order.
+    pub fn handle(&mut self, input: Input, now: Now) -> Vec<Effect> {
+        self.now = now;
+        match input {
+            Input::Enrol(id) => self.enrol(id),
+            Input::Command { ticket, by, request_id, command } => self.command(ticket, &by, request_id, command),
+            Input::Report(id, report) => self.report(&id, report),
+            Input::Tick => self.tick(),
+        }
+        self.dispatch();
+        std::mem::take(&mut self.effects)
+    }
+
+    fn publish(&mut self, event: Event) {
+        self.state.apply(&event, self.now.time);
+        self.effects.push(Effect::Publish(event));
+    }
+
+    /// Puts an item and tells everybody, unless nothing changes by it.
+    fn put(&mut self, item: Item) {
+        self.publish(Event::Item(Arc::new(item)));
+    }
+
+    fn item_id(&mut self, letter: char) -> ItemId {
+        self.counters.items += 1;
+        ItemId::from(format!("{letter}{}", self.counters.items))
+    }
+
+    fn stream_id(&mut self) -> StreamId {
+        self.counters.streams += 1;
+        StreamId::from(format!("stream-{}", self.counters.streams))
+    }
+
+    fn turn_id(&mut self) -> TurnId {
+        self.counters.turns += 1;
+        TurnId::from(format!("turn-{}", self.counters.turns))
+    }
+
+    fn request_id(&mut self) -> RequestId {
+        loop {
+            self.counters.requests += 1;
+            // Ours have a letter and a number and so are always ids; a caller's may look the same.
+            if let Ok(id) = RequestId::new(format!("wh-{}", self.counters.requests))
+                && self.state.receipts.get(&id).is_none()
+            {
+                return id;
+            }
+        }
+    }
+
+    /// Something that is complete at once.
+    fn whole(&mut self, letter: char, from: ParticipantId, to: Option<Vec<ParticipantId>>, body: Body) -> ItemId {
+        let id = self.item_id(letter);
+        let turn = self.sessions.get(&from).and_then(|session| session.turn.clone());
+        let at = self.now.time;
+        self.put(Item { id: id.clone(), from, to, turn, at, body, progress: Progress::Done });
+        id
+    }
+
+    fn act(&mut self, from: ParticipantId, kind: &str, payload: serde_json::Value, about: Vec<ItemId>) {
+        self.whole('a', from, None, Body::Act { kind: kind.to_owned(), payload, about });
+    }
+
+    fn notice(&mut self, level: Level, topic: &str, lines: Vec<String>) {
+        self.whole('n', system(), None, Body::Notice { level, topic: topic.to_owned(), lines });
+    }
+
+    fn enrol(&mut self, id: ParticipantId) {
+        if self.sessions.contains_key(&id) {
+            return;
+        }
+        self.publish(Event::Joined(id.clone(), Role::Agent));
+        self.act(system(), "system/presence", json!({ "event": "join", "participant": { "id": id.as_str() } }), vec![]);
+        self.sessions.insert(id.clone(), Session::new());
+        self.settle(&id);
+    }
+
+    /// Gives every agent that can take one its next prompt, and says how each fares.
+    fn dispatch(&mut self) {
+        let ids: Vec<ParticipantId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            if self.state.participants.get(&id).is_some_and(|one| one.paused.is_none())
+                && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next)
+            {
+                self.publish(Event::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });
+                self.effects.push(Effect::Tell(id.clone(), order));
+            }
+            self.settle(&id);
+        }
+    }
+
+    /// Publishes how a session fares, if that has changed.
+    fn settle(&mut self, id: &ParticipantId) {
+        let Some(session) = self.sessions.get(id) else { return };
+        let paused = self.state.participants.get(id).is_some_and(|one| one.paused.is_some());
+        let question = self.state.questions().find(|item| item.from == *id).map(|item| item.id.clone());
+        let activity = match (&session.life, question, &session.turn) {
+            (Life::Gone(reason), _, _) => Activity::Gone(reason.clone()),
+            (Life::Starting, _, _) => Activity::Starting,
+            (Life::Ready, Some(question), _) => Activity::Waiting(question),
+            (Life::Ready, None, _) if paused => Activity::Paused,
+            (Life::Ready, None, Some(turn)) => Activity::Working(turn.clone()),
+            (Life::Ready, None, None) => Activity::Idle,
+        };
+        if self.state.activity(id) != Some(&activity) {
+            let evidence = match activity {
+                Activity::Starting | Activity::Gone(_) => Evidence::Process,
+                _ => Evidence::Protocol,
+            };
+            self.publish(Event::Session(id.clone(), Status { activity, evidence, since: self.now.time }));
+        }
+    }
+
+    /// Moves the receipt of a command forward.
+    fn reach(&mut self, request_id: &RequestId, stage: Stage) {
+        if let Some(known) = self.state.receipts.get(request_id) {
+            let mut receipt = known.clone();
+            if receipt.reach(stage, self.now.time) {
+                self.publish(Event::Receipt(receipt));
+            }
+        }
+    }
+
+    /// Moves forward the receipt of the command that this turn is of.
+    fn turn_reached(&mut self, turn: &TurnId, stage: Stage) {
+        let Some(request_id) = self.commands.iter().find(|(_, turns)| turns.contains(turn)).map(|(id, _)| id.clone())
+        else {
+            return;
+        };
+        if stage.is_last() {
+            let open = self.commands.get_mut(&request_id).map_or(0, |turns| {
+                turns.retain(|open| open != turn);
+                turns.len()
+            });
+            if open > 0 {
+                return;
+            }
+            self.commands.remove(&request_id);
+        }
+        self.reach(&request_id, stage);
+    }
+
+    fn receipt(&self, id: &RequestId) -> Receipt {
+        let unknown = || Receipt::accepted(id.clone(), self.now.time);
+        self.state.receipts.get(id).cloned().unwrap_or_else(unknown)
+    }
+
+    fn tick(&mut self) {
+        let over = |until: Option<SystemTime>| until.is_some_and(|until| until <= self.now.time);
+        let ended: Vec<ParticipantId> = self
+            .state
+            .participants
+            .iter()
+            .filter(|(_, one)| one.paused.as_ref().is_some_and(|pause| over(pause.until)))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ended {
+            self.publish(Event::Paused(id.clone(), None));
+            self.act(id, "participant/resume", json!({ "reason": "timeout" }), vec![]);
+        }
+        for (ticket, request_id) in self.calls.overdue(self.now.time) {
+            self.fail(ticket, &request_id, "the agent did not answer in time".to_owned());
+        }
+    }
+
+    fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {
+        self.reach(request_id, Stage::Failed(reason.clone()));
+        self.effects.push(Effect::Answer(ticket, Err(Refusal::Failed(reason))));
+    }
+}
+
+/// wh itself, as a participant.
+pub fn system() -> ParticipantId {
+    ParticipantId::from("system")
+}

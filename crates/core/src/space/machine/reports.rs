@@ -1,0 +1,280 @@
+//! What harnesses report, and what it means for the space.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::command::Done;
+use super::super::event::{Acknowledgement, Event, Pause, StreamFrame};
+use super::super::harness::{Key, Outcome, PauseReport, Report};
+use super::super::item::{Body, Item, Level, Progress};
+use super::super::name::{ItemId, ParticipantId, TurnId};
+use super::super::question::Closing;
+use super::super::receipt::Stage;
+use super::super::session::Life;
+use super::{Effect, Signal, Space};
+
+impl Space {
+    pub(super) fn report(&mut self, id: &ParticipantId, report: Report) {
+        if !self.sessions.contains_key(id) || self.is_gone(id) {
+            return;
+        }
+        match report {
+            Report::Ready(capabilities) => {
+                if let Some(session) = self.sessions.get_mut(id) {
+                    session.life = Life::Ready;
+                }
+                self.publish(Event::Capabilities(id.clone(), Arc::new(capabilities)));
+            }
+            Report::Tools(tools) => self.publish(Event::Tools(id.clone(), tools.into())),
+            Report::Delivered(turn) => self.turn_reached(&turn, Stage::Delivered),
+            Report::Submitted(turn) => self.turn_reached(&turn, Stage::Submitted),
+            Report::Started(turn) => self.turn_reached(&turn, Stage::Started),
+            Report::Ended(turn, outcome) => self.ended(id, &turn, outcome),
+            Report::Item { key, body, done } => self.item(id, key, body, done),
+            Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens),
+            Report::Retracted(key) => self.retracted(id, &key),
+            Report::Asked { key, question } => {
+                let (item, turn) = (self.item_id('q'), self.turn_of(id));
+                if let Some(session) = self.sessions.get_mut(id) {
+                    session.learn(key.clone(), item.clone());
+                    session.questions.insert(item.clone(), key);
+                }
+                let body = Body::Question { question, closing: None };
+                let (from, at) = (id.clone(), self.now.time);
+                self.put(Item { id: item, from, to: None, turn, at, body, progress: Progress::Growing });
+            }
+            Report::Withdrew(key) => {
+                if let Some(question) = self.known(id, &key) {
+                    self.close(id, &question, Closing::Withdrawn);
+                }
+            }
+            Report::Acknowledged(item, granted) => self.acknowledged(id, item, granted),
+            Report::WantsAcknowledgement(key) => {
+                if let Some(item) = self.known(id, &key) {
+                    let (from, to, at) = (id.clone(), self.state.me.clone(), self.now.time);
+                    self.publish(Event::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
+                }
+            }
+            Report::Status { status, summary } => {
+                let payload = json!({ "status": status, "summary": summary });
+                self.publish(Event::Said { by: id.clone(), status, summary });
+                self.act(id.clone(), "participant/status", payload, vec![]);
+            }
+            Report::Paused(pause) => self.paused(id, pause),
+            Report::StreamOpened(key) => self.stream_opened(id, key),
+            Report::StreamFrame(key, payload) => self.stream_frame(id, &key, payload),
+            Report::StreamClosed(key) => self.stream_closed(id, &key),
+            Report::Usage(usage) => self.publish(Event::Usage(id.clone(), usage)),
+            Report::Called(call, result) => self.called(call, result),
+            Report::Notice(level, text) => self.notice(level, topic(level), vec![text]),
+            Report::Gone(reason) => self.gone(id, reason),
+        }
+    }
+
+    fn is_gone(&self, id: &ParticipantId) -> bool {
+        self.sessions.get(id).is_some_and(|session| matches!(session.life, Life::Gone(_)))
+    }
+
+    fn turn_of(&self, id: &ParticipantId) -> Option<TurnId> {
+        self.sessions.get(id)?.turn.clone()
+    }
+
+    fn known(&self, id: &ParticipantId, key: &Key) -> Option<ItemId> {
+        self.sessions.get(id)?.items.get(key).cloned()
+    }
+
+    fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool) {
+        let progress = if done { Progress::Done } else { Progress::Growing };
+        let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
+        let item = match known {
+            Some(known) => Item { body, progress, ..(*known).clone() },
+            None => {
+                let (id, turn) = (self.item_id('i'), self.turn_of(from));
+                if let Some(session) = self.sessions.get_mut(from) {
+                    session.learn(key, id.clone());
+                }
+                Item { id, from: from.clone(), to: None, turn, at: self.now.time, body, progress }
+            }
+        };
+        self.put(item);
+    }
+
+    fn grew(&mut self, from: &ParticipantId, key: Key, more: &str, cost: Option<u64>) {
+        let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
+        let Some(mut item) = known else {
+            let body = Body::Text { text: more.to_owned(), attachments: Vec::new() };
+            return self.item(from, key, body, false);
+        };
+        if item.progress != Progress::Growing {
+            return;
+        }
+        match &mut Arc::make_mut(&mut item).body {
+            Body::Text { text, .. } => text.push_str(more),
+            Body::Thought { text, tokens, .. } => {
+                text.push_str(more);
+                *tokens = cost.or(*tokens);
+            }
+            Body::Tool(call) => match call.output.last_mut() {
+                Some(super::super::item::Output::Text(text)) => text.push_str(more),
+                _ => call.output.push(super::super::item::Output::Text(more.to_owned())),
+            },
+            Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => return,
+        }
+        self.state.put(Arc::clone(&item));
+        self.effects.push(Effect::Signal(Signal::Item(item)));
+    }
+
+    fn retracted(&mut self, from: &ParticipantId, key: &Key) {
+        let known = self.known(from, key).and_then(|id| self.state.items.get(&id).cloned());
+        if let Some(item) = known {
+            self.put(Item { progress: Progress::Retracted, ..(*item).clone() });
+        }
+    }
+
+    /// Closes a question of this agent, if it is open.
+    pub(super) fn close(&mut self, id: &ParticipantId, question: &ItemId, how: Closing) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.questions.remove(question);
+        }
+        let Some(item) = self.state.items.get(question).filter(|item| item.open_question().is_some()) else { return };
+        let mut item = (**item).clone();
+        if let Body::Question { closing, .. } = &mut item.body {
+            *closing = Some(how);
+        }
+        item.progress = Progress::Done;
+        self.put(item);
+    }
+
+    fn ended(&mut self, id: &ParticipantId, turn: &TurnId, outcome: Outcome) {
+        let Some(session) = self.sessions.get_mut(id).filter(|session| session.turn.as_ref() == Some(turn)) else {
+            return;
+        };
+        session.turn = None;
+        session.questions.clear();
+        if let Outcome::Failed(reason) = &outcome {
+            self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]);
+        }
+        let stage = match &outcome {
+            Outcome::Completed => Stage::Finished,
+            Outcome::Cancelled => Stage::Failed("cancelled".to_owned()),
+            Outcome::Failed(reason) => Stage::Failed(reason.clone()),
+        };
+        self.publish(Event::TurnEnded(turn.clone(), outcome));
+        self.turn_reached(turn, stage);
+    }
+
+    fn acknowledged(&mut self, by: &ParticipantId, item: ItemId, granted: bool) {
+        let waits = self.state.acknowledgements.iter().any(|wanted| wanted.item == item && wanted.to == *by);
+        if waits {
+            self.publish(Event::Acknowledged { item: item.clone(), by: by.clone(), granted });
+            let status = if granted { "received" } else { "declined" };
+            self.act(by.clone(), "chat/acknowledge", json!({ "status": status }), vec![item]);
+        }
+    }
+
+    fn paused(&mut self, id: &ParticipantId, pause: Option<PauseReport>) {
+        let was = self.state.participants.get(id).is_some_and(|one| one.paused.is_some());
+        match pause {
+            Some(PauseReport { timeout, reason }) => {
+                let seconds = timeout.map(|timeout| timeout.as_secs());
+                let payload = json!({ "reason": reason, "timeout_seconds": seconds });
+                let until = timeout.map(|timeout| self.now.time + timeout);
+                self.publish(Event::Paused(id.clone(), Some(Pause { by: id.clone(), until, reason })));
+                self.act(id.clone(), "participant/pause", payload, vec![]);
+            }
+            None if was => {
+                self.publish(Event::Paused(id.clone(), None));
+                self.act(id.clone(), "participant/resume", json!({}), vec![]);
+            }
+            None => {}
+        }
+    }
+
+    fn stream_opened(&mut self, id: &ParticipantId, key: Key) {
+        let stream = self.stream_id();
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.streams.insert(key, stream.clone());
+        }
+        let payload = json!({ "stream_id": stream.as_str(), "encoding": "json" });
+        self.publish(Event::StreamOpened(stream, id.clone()));
+        self.act(id.clone(), "stream/open", payload, vec![]);
+    }
+
+    fn stream_frame(&mut self, id: &ParticipantId, key: &Key, payload: Value) {
+        let Some(stream) = self.sessions.get(id).and_then(|session| session.streams.get(key)).cloned() else { return };
+        let frame = StreamFrame { stream, payload, at: self.now.time };
+        self.state.frame(frame.clone());
+        self.effects.push(Effect::Signal(Signal::Frame(frame)));
+    }
+
+    fn stream_closed(&mut self, id: &ParticipantId, key: &Key) {
+        let Some(stream) = self.sessions.get_mut(id).and_then(|session| session.streams.remove(key)) else { return };
+        let payload = json!({ "stream_id": stream.as_str() });
+        self.publish(Event::StreamClosed(stream));
+        self.act(id.clone(), "stream/close", payload, vec![]);
+    }
+
+    fn called(&mut self, call: u64, result: Result<Value, String>) {
+        let Some(pending) = self.calls.close(call) else { return };
+        match result {
+            Ok(value) => {
+                self.reach(&pending.request_id, Stage::Finished);
+                let lines = match value {
+                    Value::Null => Vec::new(),
+                    Value::String(text) => text.lines().map(str::to_owned).collect(),
+                    other => vec![other.to_string()],
+                };
+                let done = Done { receipt: self.receipt(&pending.request_id), lines, duplicate: false };
+                self.effects.push(Effect::Answer(pending.ticket, Ok(done)));
+            }
+            Err(reason) => self.fail(pending.ticket, &pending.request_id, reason),
+        }
+    }
+
+    fn gone(&mut self, id: &ParticipantId, reason: Option<String>) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let streams: Vec<_> = session.streams.drain().map(|(_, stream)| stream).collect();
+        let questions: Vec<ItemId> = session.questions.drain().map(|(question, _)| question).collect();
+        let (turn, waiting) = session.abandon(reason.clone());
+        let why = reason.clone().unwrap_or_else(|| format!("{id} was ended"));
+        if let Some(turn) = turn {
+            self.publish(Event::TurnEnded(turn.clone(), Outcome::Failed(why.clone())));
+            self.turn_reached(&turn, Stage::Failed(why.clone()));
+        }
+        for prompt in waiting {
+            self.turn_reached(&prompt.turn, Stage::Failed(why.clone()));
+        }
+        for question in questions {
+            self.close(id, &question, Closing::Withdrawn);
+        }
+        for stream in streams {
+            self.publish(Event::StreamClosed(stream));
+        }
+        let owed: Vec<ItemId> =
+            self.state.acknowledgements.iter().filter(|one| one.to == *id).map(|one| one.item.clone()).collect();
+        for item in owed {
+            self.publish(Event::AcknowledgementDropped(item));
+        }
+        for (ticket, request_id) in self.calls.of(id) {
+            self.fail(ticket, &request_id, why.clone());
+        }
+        if self.state.participants.get(id).is_some_and(|one| one.paused.is_some()) {
+            self.publish(Event::Paused(id.clone(), None));
+        }
+        if let Some(reason) = reason {
+            self.notice(Level::Error, "error", vec![format!("{id} is gone: {reason}")]);
+        }
+        self.publish(Event::Left(id.clone()));
+        let payload = json!({ "event": "leave", "participant": { "id": id.as_str() } });
+        self.act(super::system(), "system/presence", payload, vec![]);
+    }
+}
+
+fn topic(level: Level) -> &'static str {
+    match level {
+        Level::Info => "info",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    }
+}

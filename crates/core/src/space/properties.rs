@@ -1,0 +1,169 @@
+//! Whatever comes, in whatever order: the state stays valid, and whoever folds the same events knows the same.
+
+use std::time::SystemTime;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::command::{Command, Selector, Target};
+use super::envelope;
+use super::event::Event;
+use super::harness::{Call, Outcome, PauseReport, Report};
+use super::item::{Body, Level, Output, ToolCall, ToolKind, ToolStatus};
+use super::machine::{Effect, Input, Signal};
+use super::question::Answer;
+use super::state::State;
+use super::tests::{Bench, capable, permission};
+use super::{ItemId, ParticipantId, TurnId};
+
+fn key() -> impl Strategy<Value = String> {
+    (0..4u8).prop_map(|number| format!("k{number}"))
+}
+
+fn turn() -> impl Strategy<Value = TurnId> {
+    (1..6u8).prop_map(|number| TurnId::from(format!("turn-{number}")))
+}
+
+fn item() -> impl Strategy<Value = ItemId> {
+    (prop_oneof![Just('q'), Just('m'), Just('i')], 1..30u8)
+        .prop_map(|(letter, number)| ItemId::from(format!("{letter}{number}")))
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let status = prop_oneof![Just(ToolStatus::Running), Just(ToolStatus::Completed), Just(ToolStatus::Failed)];
+    let tool = status.prop_map(|status| {
+        let (name, title, output) = ("t".to_owned(), "T".to_owned(), vec![Output::Text("o".to_owned())]);
+        Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input: json!({}), status, output })
+    });
+    prop_oneof![
+        Just(Body::Text { text: "a".to_owned(), attachments: vec![] }),
+        Just(Body::Thought { text: "t".to_owned(), action: None, tokens: Some(1) }),
+        tool,
+    ]
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let outcome =
+        prop_oneof![Just(Outcome::Completed), Just(Outcome::Cancelled), Just(Outcome::Failed("no".to_owned()))];
+    let pause = proptest::option::of(Just(PauseReport { timeout: None, reason: None }));
+    prop_oneof![
+        1 => Just(Report::Ready(capable())),
+        1 => turn().prop_map(Report::Delivered),
+        1 => turn().prop_map(Report::Started),
+        6 => (turn(), outcome).prop_map(|(turn, outcome)| Report::Ended(turn, outcome)),
+        6 => (key(), body(), any::<bool>()).prop_map(|(key, body, done)| Report::Item { key, body, done }),
+        6 => key().prop_map(|key| Report::Grew { key, text: "more".to_owned(), tokens: None }),
+        1 => key().prop_map(Report::Retracted),
+        4 => key().prop_map(|key| Report::Asked { key, question: permission() }),
+        1 => key().prop_map(Report::Withdrew),
+        1 => (item(), any::<bool>()).prop_map(|(item, granted)| Report::Acknowledged(item, granted)),
+        1 => key().prop_map(Report::WantsAcknowledgement),
+        1 => pause.prop_map(Report::Paused),
+        1 => key().prop_map(Report::StreamOpened),
+        1 => key().prop_map(|key| Report::StreamFrame(key, json!(1))),
+        1 => key().prop_map(Report::StreamClosed),
+        1 => (0..5u64).prop_map(|call| Report::Called(call, Ok(json!(null)))),
+        1 => Just(Report::Notice(Level::Info, "n".to_owned())),
+        1 => Just(Report::Gone(Some("gone".to_owned()))),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let agent = || ParticipantId::from("demo");
+    prop_oneof![
+        4 => Just(Command::Say { text: "hello".to_owned(), to: None, attachments: vec![] }),
+        4 => item().prop_map(|question| Command::Answer {
+            question,
+            answer: Answer { option: Some("yes".to_owned()), text: None }
+        }),
+        1 => Just(Command::Interrupt(None)),
+        1 => Just(Command::Target(Target::Only(vec![agent()]))),
+        1 => Just(Command::Target(Target::Default)),
+        1 => Just(Command::Acknowledge { selector: Selector::All, status: None }),
+        1 => Just(Command::Cancel { selector: Selector::All, reason: None }),
+        1 => Just(Command::Call(agent(), Call::ReportStatus)),
+        1 => Just(Command::CloseStream("stream-1".into())),
+        1 => Just(Command::Participants),
+    ]
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Report(Report),
+    Command(Option<String>, Command),
+    Tick,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let id = proptest::option::of((0..6u8).prop_map(|number| format!("r{number}")));
+    prop_oneof![
+        6 => report().prop_map(Step::Report),
+        4 => (id, command()).prop_map(|(id, command)| Step::Command(id, command)),
+        1 => Just(Step::Tick),
+    ]
+}
+
+fn mirror(state: &mut State, effects: &[Effect]) {
+    for effect in effects {
+        match effect {
+            Effect::Publish(event) => state.apply(event, SystemTime::UNIX_EPOCH),
+            Effect::Signal(Signal::Item(item)) => state.put(std::sync::Arc::clone(item)),
+            Effect::Signal(Signal::Frame(frame)) => state.frame(frame.clone()),
+            Effect::Tell(..) | Effect::Answer(..) => {}
+        }
+    }
+}
+
+fn envelopes(state: &State) -> Vec<envelope::Envelope> {
+    state.items.iter().flat_map(|item| envelope::project(item)).collect()
+}
+
+proptest! {
+    #[test]
+    fn any_reports_and_commands_leave_a_valid_state_that_a_mirror_shares(steps in proptest::collection::vec(step(), 0..80)) {
+        let mut bench = Bench::new();
+        let mut copy = bench.space.state().clone();
+        mirror(&mut copy, &bench.handle(Input::Enrol(ParticipantId::from("demo"))));
+        for step in steps {
+            let effects = match step {
+                Step::Report(report) => bench.report(report),
+                Step::Command(id, command) => bench.command(id.as_deref(), command).0,
+                Step::Tick => bench.handle(Input::Tick),
+            };
+            mirror(&mut copy, &effects);
+        }
+        copy.check().map_err(TestCaseError::fail)?;
+        let state = bench.space.state();
+        prop_assert_eq!(envelopes(state), envelopes(&copy));
+        prop_assert_eq!(envelopes(state).len() as u64, state.envelopes);
+        prop_assert_eq!(&state.acknowledgements, &copy.acknowledgements);
+        prop_assert_eq!(&state.participants, &copy.participants);
+        prop_assert_eq!(&state.frames, &copy.frames);
+    }
+
+    #[test]
+    fn events_in_any_order_late_doubled_or_missing_leave_a_valid_state(
+        steps in proptest::collection::vec(step(), 0..60),
+        order in proptest::collection::vec(any::<proptest::sample::Index>(), 0..200),
+    ) {
+        let mut bench = Bench::new();
+        let mut events: Vec<Event> = Vec::new();
+        let mut gather = |effects: Vec<Effect>| events.extend(effects.into_iter().filter_map(|effect| match effect {
+            Effect::Publish(event) => Some(event),
+            _ => None,
+        }));
+        gather(bench.handle(Input::Enrol(ParticipantId::from("demo"))));
+        for step in steps {
+            gather(match step {
+                Step::Report(report) => bench.report(report),
+                Step::Command(id, command) => bench.command(id.as_deref(), command).0,
+                Step::Tick => bench.handle(Input::Tick),
+            });
+        }
+        let mut state = State::new("test", ParticipantId::from("human"));
+        for index in order {
+            state.apply(&events[index.index(events.len())], SystemTime::UNIX_EPOCH);
+            state.check().map_err(TestCaseError::fail)?;
+        }
+    }
+}

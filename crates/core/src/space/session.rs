@@ -1,0 +1,95 @@
+//! One agent's session within a space: which turn is under way, what waits for the next, and how the harness's own keys
+//! are called outside.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::harness::{Key, Order};
+use super::item::Attachment;
+use super::name::{ItemId, StreamId, TurnId};
+
+/// Prompts that may wait for an agent that is busy. Beyond that a message is refused.
+const MOST_WAITING: usize = 32;
+
+/// Keys of items that are remembered. Beyond that all are forgotten: they are of turns long over.
+const MOST_KEYS: usize = 50_000;
+
+/// A prompt that is to become a turn.
+#[derive(Debug, Clone)]
+pub(super) struct Prompt {
+    pub turn: TurnId,
+    pub item: ItemId,
+    pub text: String,
+    pub attachments: Vec<Attachment>,
+}
+
+/// How far the agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Life {
+    Starting,
+    Ready,
+    Gone(Option<String>),
+}
+
+#[derive(Debug)]
+pub(super) struct Session {
+    pub life: Life,
+    /// The turn that is under way.
+    pub turn: Option<TurnId>,
+    waiting: VecDeque<Prompt>,
+    /// What the harness calls its items. Those of ended turns stay: reports may come late.
+    pub items: HashMap<Key, ItemId>,
+    pub streams: HashMap<Key, StreamId>,
+    /// The questions that are open.
+    pub questions: HashMap<ItemId, Key>,
+}
+
+impl Session {
+    pub fn new() -> Self {
+        Self {
+            life: Life::Starting,
+            turn: None,
+            waiting: VecDeque::new(),
+            items: HashMap::new(),
+            streams: HashMap::new(),
+            questions: HashMap::new(),
+        }
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.waiting.len() < MOST_WAITING
+    }
+
+    pub fn queue(&mut self, prompt: Prompt) {
+        self.waiting.push_back(prompt);
+    }
+
+    /// The next prompt, if the agent can take one: its turn has begun.
+    pub fn next(&mut self) -> Option<(Prompt, Order)> {
+        if self.life != Life::Ready || self.turn.is_some() {
+            return None;
+        }
+        let prompt = self.waiting.pop_front()?;
+        self.turn = Some(prompt.turn.clone());
+        let order = Order::Prompt {
+            turn: prompt.turn.clone(),
+            item: prompt.item.clone(),
+            text: prompt.text.clone(),
+            attachments: prompt.attachments.clone(),
+        };
+        Some((prompt, order))
+    }
+
+    /// The agent is gone: what waited, and the turn that was under way.
+    pub fn abandon(&mut self, reason: Option<String>) -> (Option<TurnId>, Vec<Prompt>) {
+        self.life = Life::Gone(reason);
+        (self.turn.take(), self.waiting.drain(..).collect())
+    }
+
+    /// Remembers what the harness calls an item.
+    pub fn learn(&mut self, key: Key, id: ItemId) {
+        if self.items.len() == MOST_KEYS {
+            self.items.clear();
+        }
+        self.items.insert(key, id);
+    }
+}

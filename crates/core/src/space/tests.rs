@@ -1,0 +1,323 @@
+use std::time::{Duration, Instant, SystemTime};
+
+use super::command::{Command, Done, Refusal, Selector};
+use super::envelope;
+use super::event::{Activity, Event};
+use super::harness::{Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
+use super::item::{Body, Progress};
+use super::machine::{Effect, Input, Now, Space, Ticket};
+use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
+use super::receipt::Stage;
+use super::{ItemId, ParticipantId, TurnId};
+use crate::request::RequestId;
+use crate::slash::{self, Slash};
+
+pub(super) struct Bench {
+    pub space: Space,
+    start: Instant,
+    elapsed: Duration,
+    ticket: u64,
+}
+
+fn agent() -> ParticipantId {
+    ParticipantId::from("demo")
+}
+
+fn me() -> ParticipantId {
+    ParticipantId::from("human")
+}
+
+pub(super) fn capable() -> Capabilities {
+    Capabilities {
+        interrupts: true,
+        acknowledges: true,
+        calls: vec!["pause".to_owned(), "status".to_owned(), "close".to_owned()],
+        commands: vec![Named { id: "demo".to_owned(), title: "Tricks".to_owned() }],
+        ..Capabilities::default()
+    }
+}
+
+pub(super) fn permission() -> Question {
+    let choice = |id: &str, meaning| Choice { id: id.to_owned(), label: id.to_owned(), meaning };
+    Question {
+        kind: QuestionKind::Permission,
+        title: "Run it?".to_owned(),
+        details: Vec::new(),
+        options: vec![choice("yes", Meaning::AllowOnce), choice("no", Meaning::RejectOnce)],
+        accepts_text: false,
+    }
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let start = Instant::now();
+        let now = Now { steady: start, time: SystemTime::UNIX_EPOCH };
+        let (space, _) = Space::new("test", me(), now);
+        Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
+    }
+
+    fn ready() -> Self {
+        let mut bench = Self::new();
+        bench.handle(Input::Enrol(agent()));
+        bench.report(Report::Ready(capable()));
+        bench
+    }
+
+    pub fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let time = SystemTime::UNIX_EPOCH + self.elapsed;
+        let effects = self.space.handle(input, Now { steady: self.start + self.elapsed, time });
+        self.space.state().check().unwrap();
+        effects
+    }
+
+    pub fn report(&mut self, report: Report) -> Vec<Effect> {
+        self.handle(Input::Report(agent(), report))
+    }
+
+    pub fn command(
+        &mut self,
+        request_id: Option<&str>,
+        command: Command,
+    ) -> (Vec<Effect>, Option<Result<Done, Refusal>>) {
+        self.ticket += 1;
+        let ticket = Ticket(self.ticket);
+        let request_id = request_id.map(|id| RequestId::new(id).unwrap());
+        let effects = self.handle(Input::Command { ticket, by: me(), request_id, command });
+        let answer = effects.iter().find_map(|effect| match effect {
+            Effect::Answer(to, answer) if *to == ticket => Some(answer.clone()),
+            _ => None,
+        });
+        (effects, answer)
+    }
+
+    fn say(&mut self, request_id: &str, text: &str) -> Done {
+        let command = Command::Say { text: text.to_owned(), to: None, attachments: vec![] };
+        self.command(Some(request_id), command).1.unwrap().unwrap()
+    }
+
+    fn refused(&mut self, command: Command) -> Refusal {
+        self.command(None, command).1.unwrap().unwrap_err()
+    }
+
+    fn stage(&self, request_id: &str) -> Stage {
+        self.space.state().receipts.get(&RequestId::new(request_id).unwrap()).unwrap().stage.clone()
+    }
+
+    fn activity(&self) -> Activity {
+        self.space.state().activity(&agent()).unwrap().clone()
+    }
+
+    fn question(&self) -> ItemId {
+        self.space.state().questions().next().unwrap().id.clone()
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        let items = self.space.state().items.iter();
+        items.flat_map(|item| envelope::project(item)).map(|envelope| envelope.kind).collect()
+    }
+}
+
+fn told(effects: &[Effect]) -> Vec<Order> {
+    effects
+        .iter()
+        .filter_map(|effect| if let Effect::Tell(_, order) = effect { Some(order.clone()) } else { None })
+        .collect()
+}
+
+fn answer(option: &str) -> Answer {
+    Answer { option: Some(option.to_owned()), text: None }
+}
+
+#[test]
+fn a_message_becomes_a_turn_and_its_receipt_follows_it() {
+    let mut bench = Bench::ready();
+    let done = bench.say("r1", "hello");
+    let turn = done.receipt.turn.clone().unwrap();
+    assert_eq!((done.receipt.stage, bench.activity()), (Stage::Accepted, Activity::Working(turn.clone())));
+    bench.report(Report::Delivered(turn.clone()));
+    bench.report(Report::Started(turn.clone()));
+    assert_eq!(bench.stage("r1"), Stage::Started);
+    bench.report(Report::Grew { key: "a".into(), text: "hi ".into(), tokens: None });
+    bench.report(Report::Grew { key: "a".into(), text: "you".into(), tokens: None });
+    let body = Body::Text { text: "hi you".into(), attachments: vec![] };
+    bench.report(Report::Item { key: "a".into(), body, done: true });
+    bench.report(Report::Ended(turn.clone(), Outcome::Completed));
+    assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Finished, Activity::Idle));
+    assert_eq!(bench.kinds(), ["system/presence", "chat", "chat"]);
+    let last = bench.space.state().items.iter().next_back().unwrap();
+    assert_eq!((last.turn.as_ref(), last.progress), (Some(&turn), Progress::Done));
+}
+
+#[test]
+fn the_same_request_is_said_once_and_hears_how_far_it_is() {
+    let mut bench = Bench::ready();
+    let first = bench.say("r1", "hello");
+    bench.report(Report::Started(first.receipt.turn.clone().unwrap()));
+    let again = bench.say("r1", "hello");
+    assert!(again.duplicate && !first.duplicate);
+    assert_eq!((again.receipt.turn, again.receipt.stage), (first.receipt.turn, Stage::Started));
+    assert_eq!(bench.kinds().iter().filter(|kind| *kind == "chat").count(), 1);
+    let (_, other) = bench.command(Some("r1"), Command::Help);
+    assert_eq!(other, Some(Err(Refusal::AnotherCommand)));
+}
+
+#[test]
+fn a_prompt_waits_until_the_agent_is_ready_and_then_until_it_is_idle() {
+    let mut bench = Bench::new();
+    bench.handle(Input::Enrol(agent()));
+    bench.say("r1", "one");
+    assert_eq!(bench.activity(), Activity::Starting);
+    let told_first = told(&bench.report(Report::Ready(capable())));
+    assert!(matches!(&told_first[..], [Order::Prompt { text, .. }] if text == "one"));
+    bench.say("r2", "two");
+    let Activity::Working(turn) = bench.activity() else { panic!("it works") };
+    let told_second = told(&bench.report(Report::Ended(turn, Outcome::Completed)));
+    assert!(matches!(&told_second[..], [Order::Prompt { text, .. }] if text == "two"));
+}
+
+#[test]
+fn a_busy_agent_takes_so_much_and_no_more() {
+    let mut bench = Bench::ready();
+    let say = |text: &str| Command::Say { text: text.to_owned(), to: None, attachments: vec![] };
+    for number in 0..33 {
+        bench.say(&format!("r{number}"), "more");
+    }
+    assert_eq!(bench.refused(say("too much")), Refusal::Busy(agent()));
+    assert_eq!(bench.refused(say("  ")), Refusal::Empty);
+}
+
+#[test]
+fn a_question_is_answered_once_by_its_id() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "do it");
+    bench.report(Report::Asked { key: "provider-7".into(), question: permission() });
+    let question = bench.question();
+    assert_eq!(bench.activity(), Activity::Waiting(question.clone()));
+    let with = |option: &str| Command::Answer { question: question.clone(), answer: answer(option) };
+    assert!(matches!(bench.refused(with("maybe")), Refusal::WrongAnswer(_)));
+    let (effects, done) = bench.command(Some("a1"), with("yes"));
+    assert_eq!(told(&effects), [Order::Answer { question: "provider-7".into(), answer: answer("yes") }]);
+    assert_eq!(done.unwrap().unwrap().receipt.stage, Stage::Finished);
+    assert!(matches!(bench.refused(with("yes")), Refusal::Closed(..)));
+    let unknown = Command::Answer { question: ItemId::from("q99"), answer: answer("yes") };
+    assert!(matches!(bench.refused(unknown), Refusal::NoSuchQuestion(_)));
+}
+
+#[test]
+fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
+    let mut bench = Bench::ready();
+    let turn = bench.say("r1", "do it").receipt.turn.unwrap();
+    bench.report(Report::Asked { key: "k".into(), question: permission() });
+    let question = bench.question();
+    let (effects, _) = bench.command(None, Command::Interrupt(None));
+    assert_eq!(told(&effects), [Order::Interrupt]);
+    bench.report(Report::Ended(turn, Outcome::Cancelled));
+    assert_eq!(bench.space.state().questions().count(), 0);
+    assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed("cancelled".into()), Activity::Idle));
+    let late = Command::Answer { question, answer: answer("yes") };
+    assert!(matches!(bench.refused(late), Refusal::Closed(..)));
+    assert_eq!(bench.refused(Command::Interrupt(None)), Refusal::NothingToInterrupt);
+}
+
+#[test]
+fn what_comes_after_the_end_of_its_turn_changes_nothing() {
+    let mut bench = Bench::ready();
+    let turn = bench.say("r1", "go").receipt.turn.unwrap();
+    bench.report(Report::Grew { key: "a".into(), text: "half".into(), tokens: None });
+    bench.report(Report::Ended(turn.clone(), Outcome::Cancelled));
+    let before = bench.kinds();
+    bench.report(Report::Grew { key: "a".into(), text: " late".into(), tokens: None });
+    bench.report(Report::Ended(turn, Outcome::Completed));
+    assert_eq!(bench.kinds(), before);
+    assert!(bench.space.state().items.growing().next().is_none());
+}
+
+#[test]
+fn an_agent_that_goes_away_fails_all_that_waited_for_it() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "one");
+    bench.say("r2", "two");
+    let (_, open) = bench.command(Some("c1"), Command::Call(agent(), Call::ReportStatus));
+    assert_eq!(open, None);
+    let effects = bench.report(Report::Gone(Some("it crashed".into())));
+    let failed = effects.iter().any(|effect| matches!(effect, Effect::Answer(_, Err(Refusal::Failed(_)))));
+    assert!(failed);
+    for id in ["r1", "r2", "c1"] {
+        assert_eq!(bench.stage(id), Stage::Failed("it crashed".into()), "{id}");
+    }
+    assert_eq!(bench.activity(), Activity::Gone(Some("it crashed".into())));
+    let say = Command::Say { text: "hello?".into(), to: Some(vec![agent()]), attachments: vec![] };
+    assert_eq!(bench.refused(say), Refusal::Gone(agent()));
+}
+
+#[test]
+fn acknowledgements_are_wanted_given_and_dropped() {
+    let mut bench = Bench::ready();
+    let item = bench.say("r1", "hello").receipt.item.unwrap();
+    assert_eq!(bench.space.state().acknowledgements.len(), 1);
+    bench.report(Report::Acknowledged(item, true));
+    assert!(bench.space.state().acknowledgements.is_empty());
+    let body = Body::Text { text: "seen?".into(), attachments: vec![] };
+    bench.report(Report::Item { key: "a".into(), body, done: true });
+    bench.report(Report::WantsAcknowledgement("a".into()));
+    let all = Command::Acknowledge { selector: Selector::All, status: None };
+    assert!(bench.command(None, all.clone()).1.unwrap().is_ok());
+    assert_eq!(bench.refused(all), Refusal::NothingChosen("all".into()));
+    assert!(bench.space.state().acknowledgements.is_empty());
+}
+
+#[test]
+fn a_pause_ends_when_its_time_is_up() {
+    let mut bench = Bench::ready();
+    let pause = PauseReport { timeout: Some(Duration::from_secs(60)), reason: Some("rest".into()) };
+    bench.report(Report::Paused(Some(pause)));
+    assert_eq!(bench.activity(), Activity::Paused);
+    bench.say("r1", "hello");
+    assert_eq!(bench.activity(), Activity::Paused);
+    bench.elapsed = Duration::from_secs(60);
+    assert_eq!(bench.space.wake_at(), Some(SystemTime::UNIX_EPOCH + bench.elapsed));
+    let effects = bench.handle(Input::Tick);
+    assert!(matches!(&told(&effects)[..], [Order::Prompt { .. }]));
+}
+
+#[test]
+fn chat_goes_to_the_override_first_and_to_everybody_last() {
+    let mut bench = Bench::ready();
+    bench.handle(Input::Enrol(ParticipantId::from("other")));
+    let Ok(Slash::Space(target)) = slash::parse("/target other") else { panic!("it is for the space") };
+    bench.command(None, target);
+    let effective: Vec<String> =
+        bench.space.state().targets.effective().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(effective, ["other"]);
+    let done = bench.say("r1", "to the other");
+    assert_eq!(bench.activity(), Activity::Idle);
+    assert!(done.receipt.turn.is_some());
+    let Ok(Slash::Space(unknown)) = slash::parse("/target nobody") else { panic!("it is for the space") };
+    assert_eq!(bench.refused(unknown), Refusal::NoSuchParticipant("nobody".into()));
+}
+
+#[test]
+fn a_command_of_the_agents_own_is_a_prompt_and_others_are_unknown() {
+    let mut bench = Bench::ready();
+    let Ok(Slash::Space(demo)) = slash::parse("/demo edit") else { panic!("it is for the space") };
+    let (effects, _) = bench.command(None, demo);
+    assert!(matches!(&told(&effects)[..], [Order::Prompt { text, .. }] if text == "/demo edit"));
+    let Ok(Slash::Space(unknown)) = slash::parse("/frobnicate") else { panic!("it may be the agent's") };
+    assert_eq!(bench.refused(unknown), Refusal::UnknownCommand("frobnicate".into()));
+}
+
+#[test]
+fn the_help_begins_with_its_title_and_names_the_agents_commands() {
+    let mut bench = Bench::ready();
+    let lines = bench.command(None, Command::Help).1.unwrap().unwrap().lines;
+    assert_eq!(lines[0], "Available Commands");
+    assert!(lines.iter().any(|line| line.contains("/demo")));
+    assert_eq!(bench.kinds().last().unwrap(), "system/help");
+}
+
+#[test]
+fn a_turn_that_nobody_knows_is_nobodys() {
+    let mut bench = Bench::ready();
+    let effects = bench.report(Report::Ended(TurnId::from("turn-77"), Outcome::Completed));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Publish(Event::TurnEnded(..)))));
+}
