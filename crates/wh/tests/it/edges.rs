@@ -8,14 +8,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may depend on whom. `docs/architecture.md` says why.
-const EDGES: [(&str, &[&str]); 7] = [
+const EDGES: [(&str, &[&str]); 8] = [
     ("wh-wire", &[]),
     ("wh-core", &["wh-wire"]),
     ("wh-screen", &["wh-core"]),
+    ("wh-agents", &["wh-core", "wh-screen", "wh-wire"]),
     ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
-    ("wh-engine", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
+    ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
-    ("wh", &["wh-client", "wh-core", "wh-doors", "wh-engine", "wh-screen", "wh-wire"]),
+    ("wh", &["wh-agents", "wh-client", "wh-core", "wh-doors", "wh-engine", "wh-screen", "wh-wire"]),
 ];
 
 fn root() -> PathBuf {

@@ -1,0 +1,264 @@
+//! What wh asks of an agent. An [`Agent`] is a kind of program: is it there, who is logged in, which models, start one.
+//! A [`Harness`] is one that runs: orders go in, reports come out, and how it is spoken to stays behind them. A protocol
+//! with replies, one with notifications only, and a bare terminal all fit.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use tokio::sync::mpsc;
+use wh_core::space::harness::{Named, Order, Report};
+
+/// A future that can be asked for through a `dyn` port.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Orders that may wait for a busy agent. Beyond that who orders waits, and goes on reading reports meanwhile.
+const ORDERS: usize = 64;
+
+/// Reports that may wait to be read. Beyond that the agent waits: nothing it says is dropped.
+const REPORTS: usize = 256;
+
+/// A kind of program that does the work.
+pub trait Agent: Send + Sync {
+    /// What is always true of it.
+    fn facts(&self) -> AgentFacts;
+
+    /// Looks whether it can be used now. Never fails: what cannot be found out is unknown.
+    fn check(&self) -> BoxFuture<'_, Readiness>;
+
+    /// The models that it offers, the one that it would use first. Empty: it offers no choice.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>>;
+
+    /// Starts one. It is usable from its first [`Report::Ready`] on; orders given before that are kept for it.
+    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>>;
+}
+
+/// What is always true of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFacts {
+    /// What it is chosen by, as `demo`.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// What to run in order to have it. `None`: it is always there.
+    pub install_hint: Option<String>,
+    /// What to run in order to log in. `None`: it needs no login.
+    pub login_hint: Option<String>,
+}
+
+/// Whether an agent can be used now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readiness {
+    /// Whether it is installed.
+    pub installation: Installation,
+    /// Whether somebody is logged in.
+    pub login: Login,
+    /// What to run in order to use it; `None` when nothing is missing, as far as is known.
+    pub hint: Option<String>,
+}
+
+/// Whether an agent is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Installation {
+    /// It is a part of wh.
+    BuiltIn,
+    /// It is there.
+    Installed {
+        /// Where.
+        path: PathBuf,
+        /// Which version, if it says.
+        version: Option<String>,
+    },
+    /// It is not on the path.
+    Missing,
+}
+
+impl Installation {
+    /// Whether it can be started.
+    pub fn is_present(&self) -> bool {
+        !matches!(self, Self::Missing)
+    }
+}
+
+/// Whether somebody is logged in with an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Login {
+    /// It needs none.
+    NotNeeded,
+    /// Yes.
+    Yes {
+        /// As whom or by what, where the agent says.
+        account: Option<String>,
+    },
+    /// No.
+    No,
+    /// It does not say.
+    Unknown,
+}
+
+/// How to start an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// Where it works.
+    pub directory: PathBuf,
+    /// Which model it begins with; `None` is its own choice.
+    pub model: Option<String>,
+    /// Which mode it begins in; `None` is its own choice.
+    pub mode: Option<String>,
+    /// Which conversation it goes on with; `None` is a new one.
+    pub resume: Option<Resume>,
+    /// Modes that skip permissions may be entered, at the start or later. Whoever asks for one without this is refused.
+    pub may_skip_permissions: bool,
+    /// What its command line has beside what wh puts there.
+    pub arguments: Vec<OsString>,
+    /// What its environment has beside what wh leaves there. `None` takes a variable away.
+    pub environment: BTreeMap<OsString, Option<OsString>>,
+}
+
+/// A conversation to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resume {
+    /// The newest in that directory.
+    Latest,
+    /// This one, by the name that the agent itself has for it.
+    Named(String),
+}
+
+impl Start {
+    /// A new conversation in this directory, with the agent's own choice of everything else.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            model: None,
+            mode: None,
+            resume: None,
+            may_skip_permissions: false,
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+        }
+    }
+}
+
+/// Why an agent was not started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// Its program is not there.
+    #[error("{agent} is not installed: there is no {command:?} on the path")]
+    NotInstalled {
+        /// Which agent.
+        agent: String,
+        /// What was looked for.
+        command: String,
+        /// What to run.
+        hint: String,
+    },
+    /// It wants a login first.
+    #[error("{agent} is not logged in")]
+    NotLoggedIn {
+        /// Which agent.
+        agent: String,
+        /// What to run.
+        hint: String,
+    },
+    /// It has no such model, mode, argument or conversation.
+    #[error("{agent} has no {what} {given:?}")]
+    Unknown {
+        /// Which agent.
+        agent: String,
+        /// What it does not have: `model`, `mode`, `argument`, `conversation`.
+        what: &'static str,
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        hint: String,
+    },
+    /// The mode skips permissions, and wh was not started for that.
+    #[error("{agent}'s mode {mode:?} skips permissions, and wh was not started for that")]
+    SkipsPermissions {
+        /// Which agent.
+        agent: String,
+        /// Which mode.
+        mode: String,
+        /// What to start wh with.
+        hint: String,
+    },
+    /// It was started and did not come so far.
+    #[error("{agent} could not be started: {reason}")]
+    Failed {
+        /// Which agent.
+        agent: String,
+        /// What it or the system said.
+        reason: String,
+        /// What to try, if anything.
+        hint: Option<String>,
+    },
+}
+
+impl StartError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::NotInstalled { hint, .. }
+            | Self::NotLoggedIn { hint, .. }
+            | Self::Unknown { hint, .. }
+            | Self::SkipsPermissions { hint, .. } => Some(hint),
+            Self::Failed { hint, .. } => hint.as_deref(),
+        }
+    }
+}
+
+/// A live agent, as its owner holds it: a task behind two channels.
+///
+/// The owner reads `reports` at all times, also while an order waits for room: an agent may stop taking orders while
+/// nobody hears it. Dropping `orders` ends the agent as [`Order::End`] does. What it has to say until then still comes,
+/// [`Report::Gone`] last; once `reports` is closed, nothing of the agent is left: no process, no file of its own.
+/// Dropping `reports` ends it too.
+#[derive(Debug)]
+pub struct Harness {
+    /// What it is told.
+    pub orders: mpsc::Sender<Order>,
+    /// What it says.
+    pub reports: mpsc::Receiver<Report>,
+}
+
+/// The other ends of a [`Harness`], as the task behind it holds them.
+#[derive(Debug)]
+pub struct Inside {
+    /// What it is told. `None` is an end.
+    pub orders: mpsc::Receiver<Order>,
+    /// What it says. A report that cannot be sent is an end.
+    pub reports: mpsc::Sender<Report>,
+}
+
+impl Harness {
+    /// Both ends of the channels.
+    pub fn new() -> (Self, Inside) {
+        Self::with_depths(ORDERS, REPORTS)
+    }
+
+    /// The same, with as many orders and reports waiting at most.
+    pub(crate) fn with_depths(most_orders: usize, most_reports: usize) -> (Self, Inside) {
+        let (order, orders) = mpsc::channel(most_orders);
+        let (report, reports) = mpsc::channel(most_reports);
+        (Self { orders: order, reports }, Inside { orders, reports: report })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_was_wrong_and_what_to_do() {
+        let error = StartError::NotInstalled {
+            agent: "Codex".to_owned(),
+            command: "codex".to_owned(),
+            hint: "npm install -g @openai/codex".to_owned(),
+        };
+        assert_eq!(error.to_string(), "Codex is not installed: there is no \"codex\" on the path");
+        assert_eq!(error.hint(), Some("npm install -g @openai/codex"));
+        let error = StartError::Failed { agent: "Codex".to_owned(), reason: "it exited with 1".to_owned(), hint: None };
+        assert_eq!(error.hint(), None);
+    }
+}
