@@ -108,13 +108,13 @@ impl FromStr for Cursor {
 
 /// An event with its number and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbered {
+pub struct Numbered<E = Event> {
     /// Its number: one more than that of the event before.
     pub seq: u64,
     /// When.
     pub at: SystemTime,
     /// What.
-    pub event: Event,
+    pub event: E,
 }
 
 /// Why somebody cannot go on from where they were: their next event is no longer kept, or is of another run.
@@ -123,20 +123,20 @@ pub struct FellOut;
 
 /// The newest events of a run.
 #[derive(Debug)]
-pub struct Journal {
+pub struct Journal<E = Event> {
     epoch: Epoch,
-    kept: VecDeque<Arc<Numbered>>,
+    kept: VecDeque<Arc<Numbered<E>>>,
     last: u64,
 }
 
-impl Journal {
+impl<E> Journal<E> {
     /// An empty journal.
     pub fn new(epoch: Epoch) -> Self {
         Self { epoch, kept: VecDeque::new(), last: 0 }
     }
 
     /// Enters an event.
-    pub fn enter(&mut self, event: Event, at: SystemTime) {
+    pub fn enter(&mut self, event: E, at: SystemTime) {
         self.last += 1;
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
@@ -155,7 +155,7 @@ impl Journal {
     }
 
     /// What happened after `cursor`, oldest first, at most `most` of it.
-    pub fn after(&self, cursor: &Cursor, most: usize) -> Result<Vec<Arc<Numbered>>, FellOut> {
+    pub fn after(&self, cursor: &Cursor, most: usize) -> Result<Vec<Arc<Numbered<E>>>, FellOut> {
         let missing = usize::try_from(self.last.checked_sub(cursor.seq).ok_or(FellOut)?).map_err(|_| FellOut)?;
         if cursor.epoch != self.epoch || missing > self.kept.len() {
             return Err(FellOut);

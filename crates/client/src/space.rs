@@ -1,0 +1,247 @@
+//! The handle on a space in the same process, and a mirror of its state that follows it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use wh_core::event::{Cursor, FellOut, Numbered};
+use wh_core::request::RequestId;
+use wh_core::space::command::{Command, Done, Refusal};
+use wh_core::space::event::{Event, StreamFrame};
+use wh_core::space::item::Item;
+use wh_core::space::state::State;
+use wh_core::space::{ItemId, ParticipantId};
+
+use crate::surface::Gone;
+
+/// Requests that may wait for a busy space. Beyond that the asker waits in turn.
+const REQUESTS: usize = 64;
+
+/// One question or command for whoever serves a space.
+pub enum SpaceRequest {
+    /// Do something.
+    Command {
+        /// Who asks.
+        by: ParticipantId,
+        /// The caller's id.
+        request_id: Option<RequestId>,
+        /// What.
+        command: Command,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
+    /// Look at the state, where it is.
+    Look(Box<dyn FnOnce(&State) + Send>),
+    /// Watch: the state, where the journal stands, and how to hear of more.
+    Watch(oneshot::Sender<SpaceWatch>),
+    /// What happened after a cursor, and what has grown after a revision.
+    Updates {
+        /// Events that the asker has seen.
+        after: Cursor,
+        /// Growth that the asker has seen.
+        revision: u64,
+        /// The way back.
+        reply: oneshot::Sender<Result<Updates, FellOut>>,
+    },
+    /// End every agent, in order.
+    End(oneshot::Sender<()>),
+}
+
+impl fmt::Debug for SpaceRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Command { .. } => "Command",
+            Self::Look(_) => "Look",
+            Self::Watch(_) => "Watch",
+            Self::Updates { .. } => "Updates",
+            Self::End(_) => "End",
+        })
+    }
+}
+
+/// The state of one moment, and the bell that rings when there is more.
+#[derive(Debug)]
+pub struct SpaceWatch {
+    /// What is true.
+    pub state: State,
+    /// Where the journal ends.
+    pub end: Cursor,
+    /// How much has grown.
+    pub revision: u64,
+    /// Rings with every change.
+    pub pulse: watch::Receiver<Pulse>,
+}
+
+/// Rings with every change of a space. Only the newest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pulse {
+    /// Another one each time.
+    pub beat: u64,
+    /// What waits depend on.
+    pub gauges: Gauges,
+}
+
+/// The few numbers that others wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauges {
+    /// Envelopes so far.
+    pub messages: u64,
+    /// Somebody reasons.
+    pub reasoning: bool,
+    /// Operations that wait for an answer.
+    pub pending: u64,
+}
+
+impl Gauges {
+    /// Those of this state.
+    pub fn of(state: &State) -> Self {
+        Self {
+            messages: state.envelopes,
+            reasoning: state.reasoning().is_some(),
+            pending: state.questions().count() as u64,
+        }
+    }
+}
+
+/// What a watcher has missed.
+#[derive(Debug, Default)]
+pub struct Updates {
+    /// Events, in order.
+    pub events: Vec<Arc<Numbered<Event>>>,
+    /// Items that have grown, as they are now. To be put after the events.
+    pub items: Vec<Arc<Item>>,
+    /// What came through streams.
+    pub frames: Vec<StreamFrame>,
+    /// How much has grown by now. `None`: there are more events, and growth comes after them.
+    pub revision: Option<u64>,
+}
+
+/// A conversation that can be taken part in.
+#[derive(Debug, Clone)]
+pub struct Space(mpsc::Sender<SpaceRequest>);
+
+impl Space {
+    /// A space, and the requests that its server must answer.
+    pub fn new() -> (Self, mpsc::Receiver<SpaceRequest>) {
+        let (sender, receiver) = mpsc::channel(REQUESTS);
+        (Self(sender), receiver)
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> SpaceRequest) -> Result<T, Gone> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(request(reply)).await.map_err(|_| Gone)?;
+        answer.await.map_err(|_| Gone)
+    }
+
+    /// Asks for something, as this participant. The outer error: nobody is there to answer.
+    pub async fn command(
+        &self,
+        by: ParticipantId,
+        request_id: Option<RequestId>,
+        command: Command,
+    ) -> Result<Result<Done, Refusal>, Gone> {
+        self.ask(|reply| SpaceRequest::Command { by, request_id, command, reply }).await
+    }
+
+    /// Looks at the state where it is, without copying it. What `look` does keeps everybody else waiting.
+    pub async fn look<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> Result<T, Gone> {
+        self.ask(|reply| {
+            SpaceRequest::Look(Box::new(move |state| {
+                let _ = reply.send(look(state));
+            }))
+        })
+        .await
+    }
+
+    /// The state and its bell, of one moment.
+    pub async fn watch(&self) -> Result<SpaceWatch, Gone> {
+        self.ask(SpaceRequest::Watch).await
+    }
+
+    /// What a watcher has missed.
+    pub async fn updates(&self, after: Cursor, revision: u64) -> Result<Result<Updates, FellOut>, Gone> {
+        self.ask(|reply| SpaceRequest::Updates { after, revision, reply }).await
+    }
+
+    /// A copy of the state that follows the original.
+    pub async fn mirror(&self) -> Result<Mirror, Gone> {
+        let SpaceWatch { state, end, revision, pulse } = self.watch().await?;
+        Ok(Mirror { space: self.clone(), state, cursor: end, revision, pulse })
+    }
+
+    /// Ends every agent, and waits until they are gone.
+    pub async fn end(&self) -> Result<(), Gone> {
+        self.ask(SpaceRequest::End).await
+    }
+}
+
+/// A copy of a space's state that follows the original.
+#[derive(Debug)]
+pub struct Mirror {
+    space: Space,
+    state: State,
+    cursor: Cursor,
+    revision: u64,
+    pulse: watch::Receiver<Pulse>,
+}
+
+/// What is different since the last time.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// Items that are new or changed.
+    pub items: BTreeSet<ItemId>,
+    /// The mirror was too slow and began anew: everything may be different.
+    pub reset: bool,
+}
+
+impl Mirror {
+    /// What is true, as far as is known.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The space itself.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Waits until something is different. Cancel safe.
+    pub async fn changed(&mut self) -> Result<(), Gone> {
+        self.pulse.changed().await.map_err(|_| Gone)
+    }
+
+    /// Catches up with the original. To be called after [`Mirror::changed`].
+    pub async fn catch_up(&mut self) -> Result<Change, Gone> {
+        // Marked as seen before it is asked for, so that what comes in between rings again.
+        self.pulse.borrow_and_update();
+        let mut change = Change::default();
+        loop {
+            let Ok(updates) = self.space.updates(self.cursor.clone(), self.revision).await? else {
+                let SpaceWatch { state, end, revision, .. } = self.space.watch().await?;
+                (self.state, self.cursor, self.revision) = (state, end, revision);
+                return Ok(Change { reset: true, ..change });
+            };
+            for numbered in &updates.events {
+                if let Event::Item(item) = &numbered.event {
+                    change.items.insert(item.id.clone());
+                }
+                if let Event::TurnEnded(turn, _) = &numbered.event {
+                    let cut = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
+                    change.items.extend(cut.map(|item| item.id.clone()));
+                }
+                self.state.apply(&numbered.event, numbered.at);
+                self.cursor.seq = numbered.seq;
+            }
+            for item in updates.items {
+                change.items.insert(item.id.clone());
+                self.state.put(item);
+            }
+            updates.frames.into_iter().for_each(|frame| self.state.frame(frame));
+            if let Some(revision) = updates.revision {
+                self.revision = revision;
+                return Ok(change);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What grows faster than it is worth telling: for every item that grows only its newest shape is kept, and of streams the
+//! newest frames. Who watches asks for what is newer than what they have seen.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use wh_core::space::ItemId;
+use wh_core::space::event::{Event, StreamFrame};
+use wh_core::space::item::{Item, Progress};
+use wh_core::space::machine::Signal;
+use wh_core::space::state::MOST_FRAMES;
+
+#[derive(Debug, Default)]
+pub(super) struct Growth {
+    revision: u64,
+    items: HashMap<ItemId, (u64, Arc<Item>)>,
+    frames: VecDeque<(u64, StreamFrame)>,
+}
+
+impl Growth {
+    pub fn signal(&mut self, signal: Signal) {
+        self.revision += 1;
+        match signal {
+            Signal::Item(item) => {
+                self.items.insert(item.id.clone(), (self.revision, item));
+            }
+            Signal::Frame(frame) => {
+                if self.frames.len() == MOST_FRAMES {
+                    self.frames.pop_front();
+                }
+                self.frames.push_back((self.revision, frame));
+            }
+        }
+    }
+
+    /// An item that is told in full needs no growth any more.
+    pub fn settle(&mut self, event: &Event) {
+        match event {
+            Event::Item(item) if item.progress != Progress::Growing => drop(self.items.remove(&item.id)),
+            Event::TurnEnded(turn, _) => self.items.retain(|_, (_, item)| item.turn.as_ref() != Some(turn)),
+            _ => {}
+        }
+    }
+
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    pub fn items_after(&self, revision: u64) -> Vec<Arc<Item>> {
+        let mut newer: Vec<&(u64, Arc<Item>)> = self.items.values().filter(|(at, _)| *at > revision).collect();
+        newer.sort_by_key(|(at, _)| *at);
+        newer.into_iter().map(|(_, item)| Arc::clone(item)).collect()
+    }
+
+    pub fn frames_after(&self, revision: u64) -> Vec<StreamFrame> {
+        self.frames.iter().filter(|(at, _)| *at > revision).map(|(_, frame)| frame.clone()).collect()
+    }
+}

@@ -1,0 +1,256 @@
+//! The task that owns a space. One loop hears everybody (the doors, the agents, the clock), tells the machine, and does
+//! what the machine says.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::{debug, warn};
+use wh_agents::port::Harness;
+use wh_client::{Gauges, Pulse, SpaceRequest, SpaceWatch, Updates};
+use wh_core::event::{Cursor, Epoch, FellOut, Journal};
+use wh_core::space::ParticipantId;
+use wh_core::space::command::{Done, Refusal};
+use wh_core::space::event::Event;
+use wh_core::space::harness::{Order, Report};
+use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
+
+use super::growth::Growth;
+
+/// Events handed out at once: enough to catch up quickly, few enough not to keep the space waiting.
+const AT_ONCE: usize = 512;
+
+/// Reports of all agents that may wait. Beyond that the agents wait: nothing they say is dropped.
+const REPORTS: usize = 256;
+
+/// How long agents may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+pub(super) struct Task {
+    machine: Space,
+    requests: mpsc::Receiver<SpaceRequest>,
+    arrivals: mpsc::Receiver<(ParticipantId, Harness)>,
+    orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
+    reports: mpsc::Receiver<(ParticipantId, Report)>,
+    reporter: mpsc::Sender<(ParticipantId, Report)>,
+    replies: HashMap<Ticket, oneshot::Sender<Result<Done, Refusal>>>,
+    next_ticket: u64,
+    journal: Journal<Event>,
+    growth: Growth,
+    // Latest wins: who was busy hears only of the newest, and asks for the rest.
+    pulse: watch::Sender<Pulse>,
+    /// Who wants to know that every agent is gone, and until when they have to be.
+    ending: Option<(Vec<oneshot::Sender<()>>, Instant)>,
+}
+
+impl Task {
+    pub fn new(
+        name: &str,
+        me: ParticipantId,
+        requests: mpsc::Receiver<SpaceRequest>,
+        arrivals: mpsc::Receiver<(ParticipantId, Harness)>,
+    ) -> Self {
+        let started = now();
+        let (machine, effects) = Space::new(name, me, started);
+        let (reporter, reports) = mpsc::channel(REPORTS);
+        let since = started.time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut task = Self {
+            machine,
+            requests,
+            arrivals,
+            orders: HashMap::new(),
+            reports,
+            reporter,
+            replies: HashMap::new(),
+            next_ticket: 0,
+            journal: Journal::new(Epoch::new(&format!("s{:x}", since.as_micros()))),
+            growth: Growth::default(),
+            pulse: watch::Sender::new(Pulse::default()),
+            ending: None,
+        };
+        task.perform(effects, started.time);
+        task
+    }
+
+    /// Runs until nobody holds the space any more, or everybody was ended.
+    pub async fn run(mut self) {
+        loop {
+            let wake = self.machine.wake_at();
+            let deadline = self.ending.as_ref().map(|(_, at)| *at);
+            tokio::select! {
+                request = self.requests.recv() => match request {
+                    Some(request) => self.serve(request),
+                    None => break,
+                },
+                Some((id, harness)) = self.arrivals.recv() => self.welcome(id, harness),
+                Some((id, report)) = self.reports.recv() => self.heard(id, report),
+                () = sleep_until_time(wake) => self.happens(Input::Tick),
+                () = sleep_until(deadline) => {
+                    warn!("some agents did not end in time");
+                    self.orders.clear();
+                    self.ended();
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, request: SpaceRequest) {
+        match request {
+            SpaceRequest::Command { by, request_id, command, reply } => {
+                self.next_ticket += 1;
+                let ticket = Ticket(self.next_ticket);
+                self.replies.insert(ticket, reply);
+                self.happens(Input::Command { ticket, by, request_id, command });
+            }
+            SpaceRequest::Look(look) => look(self.machine.state()),
+            SpaceRequest::Watch(reply) => {
+                let state = self.machine.state().clone();
+                let (end, revision) = (self.journal.end(), self.growth.revision());
+                let _ = reply.send(SpaceWatch { state, end, revision, pulse: self.pulse.subscribe() });
+            }
+            SpaceRequest::Updates { after, revision, reply } => drop(reply.send(self.updates(&after, revision))),
+            SpaceRequest::End(reply) => {
+                let deadline = Instant::now() + LAST_WORDS;
+                self.ending.get_or_insert_with(|| (Vec::new(), deadline)).0.push(reply);
+                // An agent whose orders are closed ends, also one that takes no more of them.
+                self.orders.clear();
+                if self.everybody_is_gone() {
+                    self.ended();
+                }
+            }
+        }
+    }
+
+    fn updates(&self, after: &Cursor, revision: u64) -> Result<Updates, FellOut> {
+        let events = self.journal.after(after, AT_ONCE)?;
+        let last = events.last().map_or(after.seq, |event| event.seq);
+        if last < self.journal.last() {
+            return Ok(Updates { events, ..Updates::default() });
+        }
+        let (items, frames) = (self.growth.items_after(revision), self.growth.frames_after(revision));
+        Ok(Updates { events, items, frames, revision: Some(self.growth.revision()) })
+    }
+
+    fn welcome(&mut self, id: ParticipantId, harness: Harness) {
+        if self.ending.is_some() || self.orders.contains_key(&id) {
+            debug!(%id, "an agent came that cannot take part");
+            return;
+        }
+        let Harness { orders, mut reports } = harness;
+        self.orders.insert(id.clone(), orders);
+        self.happens(Input::Enrol(id.clone()));
+        let reporter = self.reporter.clone();
+        tokio::spawn(async move {
+            let mut said_so = false;
+            while let Some(report) = reports.recv().await {
+                said_so |= matches!(report, Report::Gone(_));
+                if reporter.send((id.clone(), report)).await.is_err() {
+                    return;
+                }
+            }
+            if !said_so {
+                let _ = reporter.send((id, Report::Gone(Some("it ended without a word".to_owned())))).await;
+            }
+        });
+    }
+
+    fn heard(&mut self, id: ParticipantId, report: Report) {
+        let gone = matches!(report, Report::Gone(_));
+        // An end that was asked for is no failure, whatever the agent says about it.
+        let report = if gone && self.ending.is_some() { Report::Gone(None) } else { report };
+        self.happens(Input::Report(id.clone(), report));
+        if gone {
+            self.orders.remove(&id);
+            if self.ending.is_some() && self.everybody_is_gone() {
+                self.ended();
+            }
+        }
+    }
+
+    fn everybody_is_gone(&self) -> bool {
+        use wh_core::space::event::{Activity, Role};
+        let state = self.machine.state();
+        state
+            .participants
+            .iter()
+            .filter(|(_, one)| one.role == Role::Agent)
+            .all(|(id, _)| matches!(state.activity(id), Some(Activity::Gone(_)) | None))
+    }
+
+    fn ended(&mut self) {
+        if let Some((waiting, _)) = self.ending.take() {
+            for reply in waiting {
+                let _ = reply.send(());
+            }
+        }
+    }
+
+    fn happens(&mut self, input: Input) {
+        let now = now();
+        let effects = self.machine.handle(input, now);
+        self.perform(effects, now.time);
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>, at: SystemTime) {
+        let (mut changed, mut lost) = (false, Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Publish(event) => {
+                    changed = true;
+                    self.growth.settle(&event);
+                    self.journal.enter(event, at);
+                }
+                Effect::Signal(signal) => {
+                    changed = true;
+                    self.growth.signal(signal);
+                }
+                Effect::Tell(id, order) => {
+                    if let Err(reason) = self.tell(&id, order) {
+                        lost.push((id, reason));
+                    }
+                }
+                Effect::Answer(ticket, answer) => {
+                    if let Some(reply) = self.replies.remove(&ticket) {
+                        let _ = reply.send(answer);
+                    }
+                }
+            }
+        }
+        if changed {
+            let gauges = Gauges::of(self.machine.state());
+            self.pulse.send_modify(|pulse| *pulse = Pulse { beat: pulse.beat + 1, gauges });
+        }
+        for (id, reason) in lost {
+            self.orders.remove(&id);
+            self.happens(Input::Report(id, Report::Gone(Some(reason.to_owned()))));
+        }
+    }
+
+    /// Gives an order. An agent that takes none any more, though so many wait for it, is as good as gone.
+    fn tell(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
+        let Some(orders) = self.orders.get(id) else { return Err("it is not connected") };
+        orders.try_send(order).map_err(|error| match error {
+            TrySendError::Full(_) => "it does not take its orders",
+            TrySendError::Closed(_) => "it ended without a word",
+        })
+    }
+}
+
+fn now() -> Now {
+    Now { steady: Instant::now(), time: SystemTime::now() }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until_time(wake: Option<SystemTime>) {
+    match wake {
+        Some(wake) => tokio::time::sleep(wake.duration_since(SystemTime::now()).unwrap_or_default()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,114 @@
+use std::time::Duration;
+
+use wh_agents::port::{Harness, Inside};
+use wh_client::Mirror;
+use wh_core::space::command::Command;
+use wh_core::space::harness::{Capabilities, Order, Outcome, Report};
+use wh_core::space::item::Body;
+use wh_core::space::receipt::Stage;
+use wh_core::space::{ParticipantId, envelope};
+
+use super::RunningSpace;
+
+fn me() -> ParticipantId {
+    ParticipantId::from("human")
+}
+
+async fn with_agent() -> (RunningSpace, Inside) {
+    let running = RunningSpace::start("test", me());
+    let (harness, inside) = Harness::new();
+    running.enrol(ParticipantId::from("fake"), harness).await;
+    let ready = Capabilities { interrupts: true, ..Capabilities::default() };
+    inside.reports.send(Report::Ready(ready)).await.unwrap();
+    (running, inside)
+}
+
+fn say(text: &str) -> Command {
+    Command::Say { text: text.to_owned(), to: None, attachments: vec![] }
+}
+
+/// Follows until it holds, or fails after a generous time.
+async fn until(mirror: &mut Mirror, holds: impl Fn(&Mirror) -> bool) {
+    let follow = async {
+        loop {
+            mirror.catch_up().await.unwrap();
+            if holds(mirror) {
+                return;
+            }
+            mirror.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), follow).await.expect("it comes to hold");
+}
+
+fn kinds(mirror: &Mirror) -> Vec<String> {
+    mirror.state().items.iter().flat_map(|item| envelope::project(item)).map(|one| one.kind).collect()
+}
+
+#[tokio::test]
+async fn a_mirror_sees_what_was_said_grow_and_end() {
+    let (running, mut inside) = with_agent().await;
+    let mut mirror = running.space.mirror().await.unwrap();
+    let done = running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
+    let turn = done.receipt.turn.unwrap();
+    assert!(matches!(inside.orders.recv().await, Some(Order::Prompt { text, .. }) if text == "hello"));
+    for word in ["one ", "two ", "three"] {
+        inside.reports.send(Report::Grew { key: "k".into(), text: word.into(), tokens: None }).await.unwrap();
+    }
+    let text = |mirror: &Mirror| match mirror.state().items.iter().next_back().map(|item| item.body.clone()) {
+        Some(Body::Text { text, .. }) => text,
+        _ => String::new(),
+    };
+    until(&mut mirror, |mirror| text(mirror) == "one two three").await;
+    let body = Body::Text { text: "one two three".into(), attachments: vec![] };
+    inside.reports.send(Report::Item { key: "k".into(), body, done: true }).await.unwrap();
+    inside.reports.send(Report::Ended(turn, Outcome::Completed)).await.unwrap();
+    until(&mut mirror, |mirror| {
+        mirror.state().receipts.get(&done.receipt.request_id).is_some_and(|one| one.stage == Stage::Finished)
+    })
+    .await;
+    assert_eq!(kinds(&mirror), ["system/presence", "chat", "chat"]);
+    mirror.state().check().unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_without_a_word_is_known_to_be_gone() {
+    let (running, inside) = with_agent().await;
+    let mut mirror = running.space.mirror().await.unwrap();
+    let done = running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
+    drop(inside);
+    until(&mut mirror, |mirror| {
+        mirror.state().receipts.get(&done.receipt.request_id).is_some_and(|one| matches!(one.stage, Stage::Failed(_)))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_space_ends_when_every_agent_is_gone() {
+    let (running, mut inside) = with_agent().await;
+    let agent = tokio::spawn(async move {
+        while inside.orders.recv().await.is_some() {}
+        inside.reports.send(Report::Gone(None)).await.unwrap();
+    });
+    running.space.look(|_| ()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), running.space.end()).await.unwrap().unwrap();
+    agent.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_same_request_ten_times_at_once_is_one_message() {
+    let (running, _inside) = with_agent().await;
+    let ten = (0..10).map(|_| {
+        let space = running.space.clone();
+        let id = wh_core::request::RequestId::new("r1").unwrap();
+        tokio::spawn(async move { space.command(me(), Some(id), say("once")).await.unwrap().unwrap() })
+    });
+    let mut firsts = 0;
+    for one in ten.collect::<Vec<_>>() {
+        firsts += usize::from(!one.await.unwrap().duplicate);
+    }
+    let chats = running.space.look(|state| {
+        state.items.iter().flat_map(|item| envelope::project(item)).filter(|one| one.kind == "chat").count()
+    });
+    assert_eq!((firsts, chats.await.unwrap()), (1, 1));
+}
