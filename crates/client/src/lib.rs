@@ -8,7 +8,7 @@ mod surface;
 mod ui;
 
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
-pub use space::{Change, Gauges, Mirror, Pulse, Space, SpaceRequest, SpaceWatch, Updates};
+pub use space::{Change, Mirror, Pulse, Space, SpaceRequest, SpaceWatch, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};
 pub use ui::{Ui, UiFacts, UiOrder, UiPort};

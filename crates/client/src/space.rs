@@ -10,7 +10,7 @@ use wh_core::request::RequestId;
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Event, StreamFrame};
 use wh_core::space::item::Item;
-use wh_core::space::state::State;
+use wh_core::space::state::{Gauges, State};
 use wh_core::space::{ItemId, ParticipantId};
 
 use crate::surface::Gone;
@@ -80,28 +80,6 @@ pub struct Pulse {
     pub beat: u64,
     /// What waits depend on.
     pub gauges: Gauges,
-}
-
-/// The few numbers that others wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Gauges {
-    /// Envelopes so far.
-    pub messages: u64,
-    /// Somebody reasons.
-    pub reasoning: bool,
-    /// Operations that wait for an answer.
-    pub pending: u64,
-}
-
-impl Gauges {
-    /// Those of this state.
-    pub fn of(state: &State) -> Self {
-        Self {
-            messages: state.envelopes,
-            reasoning: state.reasoning().is_some(),
-            pending: state.questions().count() as u64,
-        }
-    }
 }
 
 /// What a watcher has missed.

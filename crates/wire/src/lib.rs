@@ -1,3 +1,4 @@
 //! What is said: one file per protocol, with its types and codecs. No IO, no clock.
 
 pub mod control;
+pub mod remote;

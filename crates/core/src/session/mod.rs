@@ -10,6 +10,7 @@ use crate::condition::Condition;
 use crate::event::{Event, Notice};
 use crate::histogram::Histogram;
 use crate::request::{Ledger, RequestId};
+use crate::space::state::Gauges;
 use crate::terminal::{Exit, SignalTarget, Size};
 use frames::Frames;
 pub use frames::Output;
@@ -95,6 +96,10 @@ pub enum Input {
     Exited(Exit),
     /// All of its output has been seen.
     Drained,
+    /// The effect of all that was typed is on the screen; a program of another process cannot tell us that.
+    Drawn,
+    /// The conversation behind the screen stands so.
+    Gauged(Gauges),
     /// The time that [`Session::wake_at`] named has come.
     Tick,
 }
@@ -168,6 +173,9 @@ pub enum Refusal {
     /// No more ids can be kept.
     #[error("too many request_ids within ten minutes")]
     LedgerFull,
+    /// There is no process.
+    #[error("this is wh itself, which takes no signals through its own door; /exit ends it")]
+    NoProcess,
     /// No more waits can be open.
     #[error("{MOST_WAITS} waits are open already; try again when one is over")]
     TooManyWaits,
@@ -209,6 +217,9 @@ pub struct Session {
     offered: Option<(Ticket, Option<RequestId>, String)>,
     frames: Frames,
     waits: Waits,
+    gauges: Gauges,
+    /// There is no program of another process behind the terminal, but wh's own UI.
+    hosted: bool,
     looks: Vec<Ticket>,
     typed: Option<Instant>,
     typed_bytes: u64,
@@ -228,11 +239,18 @@ impl Session {
             offered: None,
             frames: Frames::default(),
             waits: Waits::new(now),
+            gauges: Gauges::default(),
+            hosted: false,
             looks: Vec::new(),
             typed: None,
             typed_bytes: 0,
             input_to_frame: Histogram::default(),
         }
+    }
+
+    /// wh's own UI at a terminal of ours.
+    pub fn hosted(now: Instant) -> Self {
+        Self { hosted: true, ..Self::new(now) }
     }
 
     /// How the program fares, and since when.
@@ -327,6 +345,14 @@ impl Session {
                 }
                 self.frame(now, view, &mut effects);
             }
+            Input::Drawn => {
+                self.typed = None;
+                self.show(now, &mut effects);
+            }
+            Input::Gauged(gauges) => {
+                self.gauges = gauges;
+                self.look_at_waits(false, now, view, &mut effects);
+            }
             Input::Tick => {
                 if self.frames.tick(now) {
                     self.frame(now, view, &mut effects);
@@ -405,6 +431,7 @@ impl Session {
                 Err(Refusal::QueueFull { queued: self.queued })
             }
             Command::Resize(_) if self.attached => Err(Refusal::Attached),
+            Command::Signal(..) if self.hosted => Err(Refusal::NoProcess),
             _ => Ok(()),
         }
     }
@@ -448,6 +475,7 @@ impl Session {
             last_frame: self.frames.last(),
             in_burst: self.frames.in_burst(),
             over: self.drained,
+            gauges: self.gauges,
             changed,
             now,
         };

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Ticket, View};
 use crate::condition::{Condition, Facts};
+use crate::space::state::Gauges;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(super) struct Seen {
     pub in_burst: bool,
     /// Nothing more will come.
     pub over: bool,
+    /// How the conversation stands; a plain terminal program has none.
+    pub gauges: Gauges,
     /// A frame has been completed since the last time.
     pub changed: bool,
     pub now: Instant,
@@ -147,18 +150,17 @@ struct Now<'a, V> {
     title: OnceCell<Option<String>>,
 }
 
-/// A plain terminal program has no conversation: no messages, no reasoning, no pending operations.
 impl<V: View> Facts for Now<'_, V> {
     fn message_count(&self) -> u64 {
-        0
+        self.seen.gauges.messages
     }
 
     fn reasoning_active(&self) -> bool {
-        false
+        self.seen.gauges.reasoning
     }
 
     fn pending_operations(&self) -> u64 {
-        0
+        self.seen.gauges.pending
     }
 
     fn frames(&self) -> u64 {

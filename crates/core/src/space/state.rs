@@ -116,6 +116,17 @@ pub struct State {
     pub envelopes: u64,
 }
 
+/// The few numbers of a space that others wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauges {
+    /// Envelopes so far.
+    pub messages: u64,
+    /// Somebody reasons.
+    pub reasoning: bool,
+    /// Operations that wait for an answer.
+    pub pending: u64,
+}
+
 impl State {
     /// An empty space, shown to this person.
     pub fn new(name: &str, me: ParticipantId) -> Self {
@@ -265,6 +276,15 @@ impl State {
     /// The thought that is being thought, the newest if there are several.
     pub fn reasoning(&self) -> Option<&Arc<Item>> {
         self.items.growing().rfind(|item| item.is_reasoning())
+    }
+
+    /// What others wait for.
+    pub fn gauges(&self) -> Gauges {
+        Gauges {
+            messages: self.envelopes,
+            reasoning: self.reasoning().is_some(),
+            pending: self.questions().count() as u64,
+        }
     }
 
     /// Somebody who is paused.

@@ -5,6 +5,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use wh_client::{Gone, Unanswered};
 use wh_core::session::Refusal;
+use wh_core::space::command::Refusal as SpaceRefusal;
 use wh_wire::control::ErrorBody;
 
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,12 @@ pub(super) enum Fault {
     Condition { message: String, position: usize },
     #[error(transparent)]
     Refusal(#[from] Refusal),
+    #[error("this session is a plain terminal program and has no conversation; `wh` or `wh space connect` has one")]
+    NoConversation,
+    #[error("no command with this request_id is known")]
+    NoSuchReceipt,
+    #[error(transparent)]
+    Space(#[from] SpaceRefusal),
     #[error(transparent)]
     Gone(#[from] Gone),
 }
@@ -69,8 +76,34 @@ impl Fault {
             Self::Refusal(Refusal::NotWanted) => (StatusCode::CONFLICT, "Input not wanted"),
             Self::Refusal(Refusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
             Self::Refusal(Refusal::AnotherCommand) => (StatusCode::CONFLICT, "Request id reused"),
+            Self::Refusal(Refusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
+            Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
+            Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
+            Self::Space(refusal) => space_kind(refusal),
             Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),
         }
+    }
+}
+
+fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
+    match refusal {
+        SpaceRefusal::Empty => (StatusCode::BAD_REQUEST, "Message is required"),
+        SpaceRefusal::TooLong(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Message too long"),
+        SpaceRefusal::NoSuchParticipant(_) => (StatusCode::NOT_FOUND, "No such participant"),
+        SpaceRefusal::NotAnAgent(_) => (StatusCode::BAD_REQUEST, "Not an agent"),
+        SpaceRefusal::Gone(_) => (StatusCode::CONFLICT, "Agent gone"),
+        SpaceRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "Agent busy"),
+        SpaceRefusal::NotSupported(..) => (StatusCode::CONFLICT, "Not supported"),
+        SpaceRefusal::Failed(_) => (StatusCode::CONFLICT, "Failed"),
+        SpaceRefusal::NoSuchQuestion(_) => (StatusCode::NOT_FOUND, "No such question"),
+        SpaceRefusal::Closed(..) => (StatusCode::CONFLICT, "Question closed"),
+        SpaceRefusal::WrongAnswer(_) => (StatusCode::BAD_REQUEST, "Invalid answer"),
+        SpaceRefusal::NoSuchStream(_) => (StatusCode::NOT_FOUND, "No such stream"),
+        SpaceRefusal::NothingToInterrupt => (StatusCode::CONFLICT, "Nothing to interrupt"),
+        SpaceRefusal::NothingChosen(_) => (StatusCode::CONFLICT, "Nothing chosen"),
+        SpaceRefusal::UnknownCommand(_) => (StatusCode::NOT_FOUND, "Unknown command"),
+        SpaceRefusal::AnotherCommand => (StatusCode::CONFLICT, "Request id reused"),
+        SpaceRefusal::LedgerFull => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
     }
 }
 

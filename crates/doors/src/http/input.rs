@@ -78,7 +78,7 @@ fn sent(done: Done, request_id: Option<RequestId>) -> Json<SentBody> {
     Json(SentBody { ok: true, injected: done.named, delivered: done.delivered, request_id, duplicate: done.duplicate })
 }
 
-fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {
+pub(super) fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {
     text.map(RequestId::new).transpose().map_err(|error| Fault::Refused("Invalid request_id", error.to_string()))
 }
 

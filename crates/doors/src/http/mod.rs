@@ -10,6 +10,7 @@ mod openapi;
 mod screen;
 mod screenshot;
 mod serve;
+mod space;
 mod state;
 mod stream;
 mod time;
@@ -30,11 +31,14 @@ pub use access::{Access, Token};
 use fault::Fault;
 use metrics::Meters;
 pub use serve::{Closing, serve};
+pub use space::Conversation;
 
 /// What every handler knows.
 #[derive(Clone)]
 struct Door {
     surface: Surface,
+    /// The conversation that the surface shows, if it shows one.
+    conversation: Option<Conversation>,
     access: Arc<Access>,
     started: Instant,
     closing: Closing,
@@ -52,7 +56,7 @@ const MOST_PAINTERS: usize = 2;
 const MOST_WATCHERS: usize = 64;
 
 /// Every path of this door.
-const PATHS: [&str; 16] = [
+const PATHS: [&str; 23] = [
     "/control/health",
     "/control/send_input",
     "/control/resize",
@@ -67,14 +71,23 @@ const PATHS: [&str; 16] = [
     "/control/events",
     "/control/stream",
     "/control/metrics",
+    "/control/questions",
+    "/control/answer",
+    "/control/interrupt",
+    "/control/command",
+    "/control/receipts/{request_id}",
+    "/message",
+    "/history",
     "/openapi.json",
     "/docs",
 ];
 
-/// The control plane of one surface. Streams end when the door closes.
-pub fn router(surface: Surface, access: Access, closing: Closing) -> Router {
+/// The control plane of one surface, and of the conversation that it shows if it shows one. Streams end when the door
+/// closes.
+pub fn router(surface: Surface, conversation: Option<Conversation>, access: Access, closing: Closing) -> Router {
     let door = Door {
         surface,
+        conversation,
         access: Arc::new(access),
         started: Instant::now(),
         closing,
@@ -97,6 +110,13 @@ pub fn router(surface: Surface, access: Access, closing: Closing) -> Router {
         .route("/control/events", get(stream::events))
         .route("/control/stream", get(stream::stream))
         .route("/control/metrics", get(metrics::metrics))
+        .route("/control/questions", get(space::questions))
+        .route("/control/answer", post(space::answer))
+        .route("/control/interrupt", post(space::interrupt))
+        .route("/control/command", post(space::command))
+        .route("/control/receipts/{request_id}", get(space::receipt))
+        .route("/message", post(space::message))
+        .route("/history", get(space::history))
         .route("/openapi.json", get(openapi::description))
         .route("/docs", get(openapi::page))
         .fallback(|| async { Fault::NoSuchPath })

@@ -17,10 +17,14 @@ use super::time::iso;
 const USUAL_MESSAGES: usize = 100;
 
 pub(super) async fn state(State(door): State<Door>) -> Result<Json<ClientState>, Fault> {
-    Ok(Json(client_state(&door.surface.facts().await?)))
+    let mut state = client_state(&door.surface.facts().await?);
+    if let Some(conversation) = &door.conversation {
+        super::space::fill(conversation, &mut state).await?;
+    }
+    Ok(Json(state))
 }
 
-/// A terminal program has no conversation: what is known of it is its process and its terminal.
+/// What is known of a surface alone: its process and its terminal.
 pub(super) fn client_state(facts: &Facts) -> ClientState {
     let (status, exit) = match facts.status {
         Status::Running => ("running", None),
@@ -74,7 +78,10 @@ pub(super) async fn messages(
     let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
     let since = query.since.as_deref().map(|text| text.parse::<Timestamp>()).transpose();
     let since = since.map_err(|_| Fault::Invalid("since must be a time like 2025-01-06T10:00:00Z".to_owned()))?;
-    let all = client_state(&door.surface.facts().await?).messages;
+    let all = match &door.conversation {
+        Some(conversation) => super::space::messages(conversation).await?,
+        None => Vec::new(),
+    };
     Ok(Json(select(all, &query, since)))
 }
 

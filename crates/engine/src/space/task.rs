@@ -8,7 +8,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{debug, warn};
 use wh_agents::port::Harness;
-use wh_client::{Gauges, Pulse, SpaceRequest, SpaceWatch, Updates};
+use wh_client::{Pulse, SpaceRequest, SpaceWatch, Updates};
 use wh_core::event::{Cursor, Epoch, FellOut, Journal};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Done, Refusal};
@@ -218,7 +218,7 @@ impl Task {
             }
         }
         if changed {
-            let gauges = Gauges::of(self.machine.state());
+            let gauges = self.machine.state().gauges();
             self.pulse.send_modify(|pulse| *pulse = Pulse { beat: pulse.beat + 1, gauges });
         }
         for (id, reason) in lost {

@@ -28,14 +28,14 @@ struct Screen {
 }
 
 impl Keeper {
-    pub fn new(size: Size, spec: Option<ScreenSpec>, now: Instant) -> Self {
+    pub fn new(size: Size, spec: Option<ScreenSpec>, session: Session) -> Self {
         let screen = spec.map(|spec| Screen {
             vt: Vt::new(size, spec.history_lines),
             log: ByteLog::new(spec.log_characters),
             frame: None,
             updating_since: None,
         });
-        Self { session: Session::new(now), screen }
+        Self { session, screen }
     }
 
     /// Takes note of what happened.

@@ -1,6 +1,7 @@
 //! A terminal session: started here, run by a task of its own.
 
 mod attached;
+mod hosted;
 mod hub;
 mod keeper;
 mod outbox;
@@ -15,9 +16,11 @@ use std::time::{Instant, SystemTime};
 
 use tokio::sync::oneshot;
 use wh_client::Surface;
+use wh_core::session::Session;
 use wh_core::terminal::{Exit, Size};
 use wh_screen::pty::{self, Program, ProgramSpec, Report};
 
+pub use hosted::{Host, HostSpec, Hosted, host};
 pub use recorder::RecordingSpec;
 
 /// What to run and how to watch it.
@@ -144,7 +147,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let (tell_ended, ended) = oneshot::channel();
     let (tell_empty, empty) = oneshot::channel();
     let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
-    let keeper = keeper::Keeper::new(spec.size, spec.screen, clock.instant);
+    let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::new(clock.instant));
     let (recorder, recorded) = match spec.recording {
         Some(recording) => {
             let (recorder, recorded) = recorder::Recorder::start(recording, spec.size, clock.instant);
@@ -153,7 +156,10 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         None => (None, None),
     };
     tokio::spawn(
-        task::Task::new(identity, running, keeper, requests, tell_ended, tell_empty).hold(held).record(recorder).run(),
+        task::Task::new(identity, running.into(), keeper, requests, tell_ended, tell_empty)
+            .hold(held)
+            .record(recorder)
+            .run(),
     );
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }

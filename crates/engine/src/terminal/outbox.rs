@@ -12,12 +12,15 @@ use wh_screen::pty::Terminal;
 pub(super) struct Outbox {
     waiting: VecDeque<Bytes>,
     length: usize,
+    /// Bytes that were ever put in.
+    pushed: u64,
 }
 
 impl Outbox {
     pub fn push(&mut self, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
         self.length += bytes.len();
+        self.pushed += bytes.len() as u64;
         if !bytes.is_empty() {
             self.waiting.push_back(bytes);
         }
@@ -25,6 +28,11 @@ impl Outbox {
 
     pub fn len(&self) -> usize {
         self.length
+    }
+
+    /// Bytes that were put in so far: where in the program's input the last of them stands.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
     }
 
     pub fn is_empty(&self) -> bool {

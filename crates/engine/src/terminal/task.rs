@@ -12,11 +12,12 @@ use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTermina
 use wh_core::event::Event;
 use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Status, Ticket, Why};
 use wh_core::terminal::{Exit, SignalTarget, Size};
-use wh_screen::pty::{Order, Orders, Program, Report, Reports, Terminal};
+use wh_screen::pty::{Order, Report, Terminal};
 use wh_screen::render;
 
 use super::Clock;
 use super::attached::{Deed, Display, Person, next_deed};
+use super::hosted::{Behind, Line, News, Undrawn};
 use super::hub::Hub;
 use super::keeper::Keeper;
 use super::outbox::Outbox;
@@ -45,8 +46,7 @@ pub(super) struct Identity {
 pub(super) struct Task {
     identity: Identity,
     terminal: Terminal,
-    reports: Reports,
-    orders: Orders,
+    behind: Behind,
     keeper: Keeper,
     requests: mpsc::Receiver<Request>,
     outbox: Outbox,
@@ -55,6 +55,7 @@ pub(super) struct Task {
     replies: HashMap<Ticket, Reply>,
     next_ticket: u64,
     hub: Hub,
+    undrawn: Undrawn,
     recorder: Option<Recorder>,
     size: Size,
     /// A person's terminal is to be attached and is not yet: the program's first words are for it.
@@ -81,7 +82,7 @@ enum Reply {
 impl Task {
     pub fn new(
         identity: Identity,
-        program: Program,
+        line: Line,
         keeper: Keeper,
         requests: mpsc::Receiver<Request>,
         tell_ended: oneshot::Sender<Exit>,
@@ -92,9 +93,8 @@ impl Task {
         let size = identity.size;
         Self {
             identity,
-            terminal: program.terminal,
-            reports: program.reports,
-            orders: program.orders,
+            terminal: line.terminal,
+            behind: line.behind,
             keeper,
             requests,
             outbox: Outbox::default(),
@@ -103,6 +103,7 @@ impl Task {
             replies: HashMap::new(),
             next_ticket: 0,
             hub,
+            undrawn: Undrawn::default(),
             recorder: None,
             size,
             held: false,
@@ -144,7 +145,7 @@ impl Task {
                     Some(request) => self.request(request).await,
                     None => return,
                 },
-                report = self.reports.next(), if self.guarded => self.report(report).await,
+                news = self.behind.next(), if self.guarded => self.news(news).await,
                 deed = next_deed(&mut self.person, idle) => self.deed(deed).await,
                 written = self.outbox.write(&self.terminal), if !idle && self.open => self.written(written).await,
                 count = read(&self.terminal, &self.display, &mut buffer), if self.open && !self.held => self.output(count, &buffer).await,
@@ -179,6 +180,9 @@ impl Task {
                 self.happens(Input::Look(ticket, look.sight)).await;
             }
             Request::Wait { condition, timeout, reply } => {
+                if let Some(gauges) = self.behind.gauges() {
+                    self.happens(Input::Gauged(gauges)).await;
+                }
                 let ticket = self.ticket(Reply::Wait(reply));
                 self.happens(Input::Wait(ticket, condition, timeout)).await;
             }
@@ -191,7 +195,7 @@ impl Task {
             }
             Request::Events { after, reply } => drop(reply.send(self.hub.after(&after))),
             Request::Attach(attachment) => self.attach(attachment).await,
-            Request::End { now } => self.orders.give(if now { Order::Kill } else { Order::End }).await,
+            Request::End { now } => self.behind.give(if now { Order::Kill } else { Order::End }).await,
         }
     }
 
@@ -222,6 +226,32 @@ impl Task {
         self.person = Some(Person { input: attachment.input, changes: attachment.changes });
         self.happens(Input::Attached(true)).await;
         self.happens(Input::Window(attachment.size)).await;
+    }
+
+    async fn news(&mut self, news: News) {
+        match news {
+            News::Report(report) => self.report(report).await,
+            News::Drawn(offset) => self.drawn(offset).await,
+            News::Gauged(gauges) => self.happens(Input::Gauged(gauges)).await,
+        }
+    }
+
+    /// The UI has drawn the effect of all that it was given up to here: what it drew is taken before anybody is told.
+    async fn drawn(&mut self, offset: u64) {
+        let mut buffer = [0; 4096];
+        while let (false, Ok(Some(count))) = (self.display.is_full(), self.terminal.try_read(&mut buffer)) {
+            if count == 0 {
+                break;
+            }
+            self.display.pass_on(&buffer[..count]);
+            self.output(Ok(count), &buffer).await;
+        }
+        for (reply, answer) in self.undrawn.shown(offset) {
+            let _ = reply.send(answer);
+        }
+        if self.undrawn.is_empty() {
+            self.happens(Input::Drawn).await;
+        }
     }
 
     async fn report(&mut self, report: Option<Report>) {
@@ -271,7 +301,7 @@ impl Task {
             }
             Deed::Changed(FromTerminal::Resized(size)) => self.happens(Input::Window(size)).await,
             Deed::Changed(FromTerminal::Continue) => {
-                self.orders.give(Order::Signal(nix::libc::SIGCONT as u8)).await;
+                self.behind.give(Order::Signal(nix::libc::SIGCONT as u8)).await;
             }
             Deed::Left => {
                 self.person = None;
@@ -336,6 +366,9 @@ impl Task {
         // The person's terminal shows all that there is to show.
         self.display = Display(None);
         self.person = None;
+        for (reply, answer) in self.undrawn.shown(u64::MAX) {
+            let _ = reply.send(answer);
+        }
     }
 
     async fn tick(&mut self) {
@@ -394,11 +427,18 @@ impl Task {
                 }
                 Effect::Mark(label) => self.take(Take::Mark(label)).await,
                 Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
-                Effect::Signal(number, SignalTarget::Program) => self.orders.give(Order::Signal(number)).await,
+                Effect::Signal(number, SignalTarget::Program) => self.behind.give(Order::Signal(number)).await,
                 Effect::Signal(number, SignalTarget::Foreground) => {
-                    self.orders.give(Order::SignalForeground(number)).await
+                    self.behind.give(Order::SignalForeground(number)).await
                 }
                 Effect::Answer(ticket, answer) => match self.replies.remove(&ticket) {
+                    // Who types to wh's own UI is answered once the effect is on the screen.
+                    Some(Reply::Command(reply))
+                        if self.behind.is_hosted()
+                            && answer.as_ref().is_ok_and(|done| done.named.is_some() && !done.duplicate) =>
+                    {
+                        self.undrawn.hold(self.outbox.pushed(), reply, answer);
+                    }
                     Some(Reply::Command(reply)) => drop(reply.send(answer)),
                     Some(Reply::Wait(reply)) => drop(answer.err().map(|refusal| reply.send(Err(refusal)))),
                     Some(Reply::Look(..)) | None => {}
@@ -424,7 +464,9 @@ impl Task {
 
     fn apply_size(&mut self, size: Size) -> Vec<Effect> {
         self.size = size;
-        if let Err(error) = self.terminal.resize(size) {
+        if !self.behind.resize(size)
+            && let Err(error) = self.terminal.resize(size)
+        {
             debug!(%error, "the terminal keeps its size");
         }
         self.keeper.resize(size, Instant::now())

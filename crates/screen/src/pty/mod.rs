@@ -124,6 +124,12 @@ fn make_utf8(slave: &OwnedFd) -> io::Result<()> {
 pub struct Terminal(AsyncFd<OwnedFd>);
 
 impl Terminal {
+    /// A line to a UI in our own process, in the place of a terminal: what is written to it is typed, what is read from
+    /// it is drawn. It has no size of its own.
+    pub fn line(end: OwnedFd) -> io::Result<Self> {
+        Self::new(end)
+    }
+
     fn new(master: OwnedFd) -> io::Result<Self> {
         let flags = OFlag::from_bits_truncate(fcntl(&master, FcntlArg::F_GETFL)?);
         fcntl(&master, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;

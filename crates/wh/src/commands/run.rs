@@ -299,7 +299,7 @@ impl Door {
     fn open(control: Control, surface: Surface, command: Vec<String>) -> Self {
         let (stop, closing) = watch::channel(false);
         let (url, port) = (control.url(), control.address.port());
-        let router = http::router(surface, control.access, closing.clone());
+        let router = http::router(surface, None, control.access, closing.clone());
         let served = tokio::spawn(http::serve(control.listener, router, closing));
         let entry = Entry::enter(port, url.clone(), command);
         if let Err(error) = &entry {

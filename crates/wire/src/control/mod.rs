@@ -3,15 +3,20 @@
 
 mod input;
 mod screen;
+mod space;
 mod state;
 mod stream;
 
 pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
+pub use space::{
+    AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, QuestionBody, QuestionsBody,
+    ReachedBody, ReceiptBody,
+};
 pub use state::{
-    Acknowledgement, Acknowledgements, ActiveStream, ChatTargets, ClientState, ExitBody, Message, ParticipantStatus,
-    PauseState, PendingOperation, Reasoning, SessionFacts, SignalBoard, SignalPause, StreamFrame, Streams,
-    TerminalFacts, Tool, Ui,
+    Acknowledgement, Acknowledgements, ActiveStream, AgentSession, ChatTargets, ClientState, ExitBody, Message,
+    ParticipantStatus, PauseState, PendingOperation, Reasoning, SessionFacts, SignalBoard, SignalPause, StreamFrame,
+    Streams, TerminalFacts, Tool, Ui,
 };
 pub use stream::{EventBody, FrameBody, StreamBody};
 

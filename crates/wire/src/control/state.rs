@@ -29,6 +29,9 @@ pub struct ClientState {
     pub tool_catalog: BTreeMap<String, Vec<Tool>>,
     /// Whether the space is paused.
     pub pause_state: Option<PauseState>,
+    /// The agents' sessions, by participant. Absent where there is no conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<BTreeMap<String, AgentSession>>,
     /// The session under control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionFacts>,
@@ -247,6 +250,28 @@ pub struct PauseState {
     pub expires_at: Option<String>,
     /// Why.
     pub reason: Option<String>,
+}
+
+/// How an agent's session fares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSession {
+    /// `starting`, `idle`, `working`, `waiting`, `paused`, `gone` or `unknown`.
+    pub status: String,
+    /// What says so: `protocol`, `transcript`, `hook`, `screen` or `process`.
+    pub evidence: String,
+    /// Since when.
+    pub since: String,
+    /// The turn that is under way.
+    pub turn: Option<String>,
+    /// The question that it waits for.
+    pub question: Option<String>,
+    /// Why it is gone.
+    pub reason: Option<String>,
+    /// The model in use.
+    pub model: Option<String>,
+    /// The mode in use.
+    pub mode: Option<String>,
 }
 
 /// The session under control.

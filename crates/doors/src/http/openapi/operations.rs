@@ -26,13 +26,13 @@ pub(super) struct Answer {
 const JSON: &str = "application/json";
 
 /// Gathers what is said of one path.
-struct Describe<'a> {
+pub(super) struct Describe<'a> {
     generator: &'a mut SchemaGenerator,
     operation: Operation,
 }
 
 impl<'a> Describe<'a> {
-    fn new(
+    pub(super) fn new(
         generator: &'a mut SchemaGenerator,
         method: &'static str,
         path: &'static str,
@@ -47,26 +47,31 @@ impl<'a> Describe<'a> {
             .fails(403, "The Host header is not this machine's, or a web page calls.")
     }
 
-    fn takes<T: JsonSchema>(mut self) -> Self {
+    pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
         self.operation.body = Some(self.generator.subschema_for::<T>().to_value());
         self.fails(400, "The body is not what it should be; the detail says what to do.")
             .fails(413, "The body has more than 256 KiB.")
     }
 
-    fn query(mut self, name: &str, schema: Value, description: &str) -> Self {
+    pub(super) fn query(mut self, name: &str, schema: Value, description: &str) -> Self {
         self.operation.parameters.push(
             json!({"name": name, "in": "query", "required": false, "schema": schema, "description": description}),
         );
         self
     }
 
-    fn gives<T: JsonSchema>(mut self, status: u16, description: &'static str) -> Self {
+    pub(super) fn path_parameter(mut self, name: &str, schema: Value) -> Self {
+        self.operation.parameters.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
+        self
+    }
+
+    pub(super) fn gives<T: JsonSchema>(mut self, status: u16, description: &'static str) -> Self {
         let schema = self.generator.subschema_for::<T>().to_value();
         self.operation.answers.push(Answer { status, description, content: Some((JSON, schema)) });
         self
     }
 
-    fn fails(self, status: u16, description: &'static str) -> Self {
+    pub(super) fn fails(self, status: u16, description: &'static str) -> Self {
         self.gives::<ErrorBody>(status, description)
     }
 
@@ -95,7 +100,7 @@ impl<'a> Describe<'a> {
         self.fails(503, "The session is gone.")
     }
 
-    fn done(self) -> Operation {
+    pub(super) fn done(self) -> Operation {
         self.operation
     }
 }
@@ -143,6 +148,7 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
     ];
     operations.extend(views(generator));
     operations.extend(streams(generator));
+    operations.extend(super::conversation::all(generator));
     operations
 }
 

@@ -1,0 +1,136 @@
+//! `GET /control/questions`, `POST /control/answer`, `POST /control/interrupt`, `POST /control/command` and
+//! `GET /control/receipts/{request_id}`.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use wh_core::request::RequestId;
+use wh_core::slash::{self, Slash};
+use wh_core::space::command::{Command, Done};
+use wh_core::space::item::Item;
+use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question};
+use wh_core::space::receipt::{Receipt, Stage};
+use wh_core::space::{ItemId, ParticipantId};
+use wh_wire::control::{
+    AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, QuestionBody, QuestionsBody,
+    ReachedBody, ReceiptBody,
+};
+
+use super::state::kind_name;
+use crate::http::fault::Fault;
+use crate::http::input::request_id;
+use crate::http::time::iso;
+use crate::http::{Door, body};
+
+pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
+    let Some(conversation) = &door.conversation else { return Ok(Json(QuestionsBody { questions: Vec::new() })) };
+    let open = conversation.space.look(|state| state.questions().cloned().collect::<Vec<_>>()).await?;
+    let questions =
+        open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect();
+    Ok(Json(QuestionsBody { questions }))
+}
+
+pub(in crate::http) async fn answer(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
+    let body: AnswerRequest = body::json(body).await?;
+    let id = request_id(body.request_id.as_deref())?;
+    let answer = Answer { option: body.option, text: body.text };
+    run(&door, id, Command::Answer { question: ItemId::from(body.id), answer }).await
+}
+
+pub(in crate::http) async fn interrupt(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
+    let body: InterruptRequest = body::json_or_nothing(body).await?;
+    let id = request_id(body.request_id.as_deref())?;
+    run(&door, id, Command::Interrupt(body.participant.map(ParticipantId::from))).await
+}
+
+pub(in crate::http) async fn command(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
+    let body: CommandRequest = body::json(body).await?;
+    let id = request_id(body.request_id.as_deref())?;
+    if !body.command.trim_start().starts_with('/') {
+        let hint = "a command begins with a slash, as /help; to say something use POST /message".to_owned();
+        return Err(Fault::Refused("Invalid command", hint));
+    }
+    match slash::parse(&body.command).map_err(|mistake| Fault::Refused("Invalid command", mistake.to_string()))? {
+        Slash::Space(command) => run(&door, id, command).await,
+        Slash::Ui(command) => {
+            door.conversation()?.ui.run(command).await?;
+            Ok(Json(DoneBody { ok: true, lines: Vec::new(), receipt: None, duplicate: false }))
+        }
+    }
+}
+
+pub(in crate::http) async fn receipt(
+    State(door): State<Door>,
+    Path(id): Path<String>,
+) -> Result<Json<ReceiptBody>, Fault> {
+    let id = request_id(Some(&id))?.ok_or(Fault::NoSuchReceipt)?;
+    let found = door.conversation()?.space.look(move |state| state.receipts.get(&id).cloned()).await?;
+    Ok(Json(receipt_body(&found.ok_or(Fault::NoSuchReceipt)?)))
+}
+
+async fn run(door: &Door, id: Option<RequestId>, command: Command) -> Result<Json<DoneBody>, Fault> {
+    let conversation = door.conversation()?;
+    let Done { receipt, lines, duplicate } = conversation.space.command(conversation.me.clone(), id, command).await??;
+    Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))
+}
+
+pub(super) fn stage_name(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Accepted => "accepted",
+        Stage::Delivered => "delivered",
+        Stage::Submitted => "submitted",
+        Stage::Started => "started",
+        Stage::Finished => "finished",
+        Stage::Failed(_) => "failed",
+    }
+}
+
+fn receipt_body(receipt: &Receipt) -> ReceiptBody {
+    let reached = |(stage, at): &(Stage, std::time::SystemTime)| ReachedBody {
+        stage: stage_name(stage).to_owned(),
+        at: iso(*at),
+    };
+    ReceiptBody {
+        request_id: receipt.request_id.as_str().to_owned(),
+        stage: stage_name(&receipt.stage).to_owned(),
+        reason: if let Stage::Failed(reason) = &receipt.stage { Some(reason.clone()) } else { None },
+        message: receipt.item.as_ref().map(ToString::to_string),
+        turn: receipt.turn.as_ref().map(ToString::to_string),
+        reached: receipt.reached.iter().map(reached).collect(),
+    }
+}
+
+fn question_body(item: &Item, question: &Question) -> QuestionBody {
+    QuestionBody {
+        id: item.id.to_string(),
+        from: item.from.to_string(),
+        kind: kind_name(question.kind).to_owned(),
+        title: question.title.clone(),
+        details: question.details.iter().map(detail).collect(),
+        options: question.options.iter().map(option).collect(),
+        accepts_text: question.accepts_text,
+        turn: item.turn.as_ref().map(ToString::to_string),
+        asked_at: iso(item.at),
+    }
+}
+
+fn detail(detail: &Detail) -> DetailBody {
+    match detail.clone() {
+        Detail::Text(text) => DetailBody::Text { text },
+        Detail::Command(command) => DetailBody::Command { command },
+        Detail::Path(path) => DetailBody::Path { path },
+        Detail::Diff { path, old, new } => DetailBody::Diff { path, old, new },
+        Detail::Input { tool, input } => DetailBody::Input { tool, input },
+    }
+}
+
+fn option(choice: &Choice) -> OptionBody {
+    let kind = match choice.meaning {
+        Meaning::AllowOnce => "allow_once",
+        Meaning::AllowAlways => "allow_always",
+        Meaning::RejectOnce => "reject_once",
+        Meaning::RejectAlways => "reject_always",
+        Meaning::Other => "other",
+    };
+    OptionBody { id: choice.id.clone(), label: choice.label.clone(), kind: kind.to_owned() }
+}

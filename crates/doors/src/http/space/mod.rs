@@ -1,0 +1,32 @@
+//! The conversation behind a surface: what it says, and what can be asked of it.
+
+mod commands;
+mod remote;
+mod state;
+
+use wh_client::{Space, Ui};
+use wh_core::space::ParticipantId;
+
+pub(super) use commands::{answer, command, interrupt, questions, receipt};
+pub(super) use remote::{history, message};
+pub(super) use state::{fill, messages};
+
+use super::Door;
+use super::fault::Fault;
+
+/// A conversation, whoever shows it, and as whom callers of this door take part.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    /// The space.
+    pub space: Space,
+    /// The UI whose `ui` the state shows.
+    pub ui: Ui,
+    /// Who the callers are.
+    pub me: ParticipantId,
+}
+
+impl Door {
+    fn conversation(&self) -> Result<&Conversation, Fault> {
+        self.conversation.as_ref().ok_or(Fault::NoConversation)
+    }
+}

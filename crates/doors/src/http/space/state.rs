@@ -1,0 +1,229 @@
+//! A space as the contract's state shows it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use wh_client::{Gone, UiFacts};
+use wh_core::space::ParticipantId;
+use wh_core::space::envelope::{self, Envelope};
+use wh_core::space::event::{Activity, Status};
+use wh_core::space::item::{Body, Item};
+use wh_core::space::question::QuestionKind;
+use wh_core::space::state::{Participant, State, Targets};
+use wh_wire::control::{
+    Acknowledgement, Acknowledgements, ActiveStream, AgentSession, ChatTargets, ClientState, Message,
+    ParticipantStatus, PauseState, PendingOperation, Reasoning, SignalBoard, SignalPause, StreamFrame, Streams, Tool,
+    Ui,
+};
+
+use super::Conversation;
+use crate::http::time::iso;
+
+/// Characters of a thought that the state shows.
+const LONGEST_PREVIEW: usize = 400;
+
+/// What is shown of a space, taken in one step; the work of showing it is done elsewhere.
+struct Taken {
+    items: Vec<Arc<Item>>,
+    rest: ClientState,
+}
+
+/// The conversation as envelopes.
+pub(in crate::http) async fn messages(conversation: &Conversation) -> Result<Vec<Message>, Gone> {
+    let items = conversation.space.look(|state| state.items.iter().cloned().collect::<Vec<_>>()).await?;
+    Ok(projected(&items, &conversation.me))
+}
+
+/// Fills in what a conversation knows.
+pub(in crate::http) async fn fill(conversation: &Conversation, state: &mut ClientState) -> Result<(), Gone> {
+    let (ui, now) = (conversation.ui.facts(), SystemTime::now());
+    let taken = conversation.space.look(move |state| take(state, &ui, now)).await?;
+    let width = state.ui.terminal_width;
+    let ClientState { session, terminal, .. } = std::mem::take(state);
+    *state = ClientState { messages: projected(&taken.items, &conversation.me), session, terminal, ..taken.rest };
+    state.ui.terminal_width = width;
+    Ok(())
+}
+
+fn projected(items: &[Arc<Item>], me: &ParticipantId) -> Vec<Message> {
+    items.iter().flat_map(|item| envelope::project(item)).map(|envelope| message(envelope, me)).collect()
+}
+
+fn message(envelope: Envelope, me: &ParticipantId) -> Message {
+    Message {
+        id: envelope.id,
+        kind: envelope.kind,
+        sent: envelope.from.as_ref() == Some(me),
+        from: envelope.from.map(|from| from.to_string()),
+        to: envelope.to.as_deref().map(names),
+        payload: envelope.payload,
+        received_at: iso(envelope.at),
+    }
+}
+
+fn names(list: &[ParticipantId]) -> Vec<String> {
+    list.iter().map(ToString::to_string).collect()
+}
+
+fn take(state: &State, ui: &UiFacts, now: SystemTime) -> Taken {
+    let statuses = statuses(state);
+    let pause = state.pause();
+    let rest = ClientState {
+        participants: state.present().map(|(id, _)| id.to_string()).collect(),
+        chat_targets: targets(&state.targets),
+        ui: Ui {
+            reasoning: reasoning(state, now),
+            pending_operation: pending(state),
+            signal_board: SignalBoard {
+                expanded: ui.board_expanded,
+                override_mode: ui.board_override.map(|board| board.name().to_owned()),
+                ack_count: state.acknowledgements.len() as u64,
+                status_count: statuses.len() as u64,
+                pause_state: pause
+                    .map(|(id, pause)| SignalPause { participant: id.to_string(), reason: pause.reason.clone() }),
+            },
+            verbose_mode: ui.verbose,
+            show_streams: ui.show_streams,
+            terminal_width: None,
+        },
+        streams: streams(state),
+        acknowledgements: acknowledgements(state),
+        participant_statuses: statuses,
+        tool_catalog: tools(state),
+        pause_state: pause.map(|(_, pause)| PauseState {
+            active: true,
+            requested_by: Some(pause.by.to_string()),
+            expires_at: pause.until.map(iso),
+            reason: pause.reason.clone(),
+        }),
+        sessions: Some(sessions(state)),
+        ..ClientState::default()
+    };
+    Taken { items: state.items.iter().cloned().collect(), rest }
+}
+
+fn targets(targets: &Targets) -> ChatTargets {
+    ChatTargets {
+        effective: targets.effective().map(names),
+        override_targets: targets.chosen.as_deref().map(names),
+        participant_default: targets.participant.as_deref().map(names),
+        global_default: targets.global.as_deref().map(names),
+    }
+}
+
+fn reasoning(state: &State, now: SystemTime) -> Reasoning {
+    let Some(item) = state.reasoning() else { return Reasoning::default() };
+    let Body::Thought { text, tokens, .. } = &item.body else { return Reasoning::default() };
+    let elapsed = now.duration_since(item.at).unwrap_or_default();
+    let skipped = text.chars().count().saturating_sub(LONGEST_PREVIEW);
+    let preview: String = text.chars().skip(skipped).collect();
+    Reasoning {
+        active: true,
+        participant: Some(item.from.to_string()),
+        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        tokens: *tokens,
+        preview: Some(preview).filter(|preview| !preview.is_empty()),
+    }
+}
+
+fn pending(state: &State) -> Option<PendingOperation> {
+    let item = state.questions().next()?;
+    let kind = item.open_question().map_or("question", |question| kind_name(question.kind));
+    Some(PendingOperation {
+        id: item.id.to_string(),
+        kind: kind.to_owned(),
+        requested_by: item.from.to_string(),
+        created_at: iso(item.at),
+    })
+}
+
+pub(super) fn kind_name(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Permission => "permission",
+        QuestionKind::Choice => "choice",
+        QuestionKind::Text => "text",
+    }
+}
+
+fn streams(state: &State) -> Streams {
+    let active = state.streams.iter().map(|stream| ActiveStream {
+        stream_id: stream.id.to_string(),
+        opened_by: stream.by.to_string(),
+        opened_at: iso(stream.at),
+        last_activity_at: iso(stream.last),
+    });
+    let frames = state.frames.iter().map(|frame| StreamFrame {
+        stream_id: frame.stream.to_string(),
+        payload: frame.payload.clone(),
+        timestamp: iso(frame.at),
+    });
+    Streams { active: active.collect(), recent_frames: frames.collect() }
+}
+
+fn acknowledgements(state: &State) -> Acknowledgements {
+    let pending = state.acknowledgements.iter().map(|one| Acknowledgement {
+        id: one.item.to_string(),
+        from: one.from.to_string(),
+        to: one.to.to_string(),
+        requested_at: iso(one.at),
+        status: "pending".to_owned(),
+    });
+    let mine = state.acknowledgements.iter().filter(|one| one.to == state.me).map(|one| one.item.to_string());
+    Acknowledgements { pending: pending.collect(), my_pending: mine.collect() }
+}
+
+/// What each said of itself; of an agent that said nothing, how its session fares.
+fn statuses(state: &State) -> BTreeMap<String, ParticipantStatus> {
+    let status = |one: &Participant| match (&one.said, &one.session) {
+        (Some((status, summary, at)), _) => {
+            Some(ParticipantStatus { status: status.clone(), summary: summary.clone(), last_updated: Some(iso(*at)) })
+        }
+        (None, Some(session)) => Some(ParticipantStatus {
+            status: session.activity.name().to_owned(),
+            summary: None,
+            last_updated: Some(iso(session.since)),
+        }),
+        (None, None) => None,
+    };
+    state.present().filter_map(|(id, one)| Some((id.to_string(), status(one)?))).collect()
+}
+
+fn tools(state: &State) -> BTreeMap<String, Vec<Tool>> {
+    let list = |one: &Participant| -> Vec<Tool> {
+        let tool = |tool: &wh_core::space::harness::Tool| Tool {
+            name: tool.name.clone(),
+            display_name: tool.title.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+        };
+        one.tools.iter().map(tool).collect()
+    };
+    state.present().filter(|(_, one)| !one.tools.is_empty()).map(|(id, one)| (id.to_string(), list(one))).collect()
+}
+
+fn sessions(state: &State) -> BTreeMap<String, AgentSession> {
+    let session = |one: &Participant, status: &Status| {
+        let (turn, question, reason) = match &status.activity {
+            Activity::Working(turn) => (Some(turn.to_string()), None, None),
+            Activity::Waiting(question) => {
+                let turn = state.items.get(question).and_then(|item| item.turn.as_ref());
+                (turn.map(ToString::to_string), Some(question.to_string()), None)
+            }
+            Activity::Gone(reason) => (None, None, reason.clone()),
+            _ => (None, None, None),
+        };
+        AgentSession {
+            status: status.activity.name().to_owned(),
+            evidence: status.evidence.name().to_owned(),
+            since: iso(status.since),
+            turn,
+            question,
+            reason,
+            model: one.capabilities.model.clone(),
+            mode: one.capabilities.mode.clone(),
+        }
+    };
+    let all = state.participants.iter();
+    all.filter_map(|(id, one)| Some((id.to_string(), session(one, one.session.as_ref()?)))).collect()
+}

@@ -1,0 +1,203 @@
+//! wh's own UI at a terminal of ours: it runs in this process, and a line takes the place of the terminal. Beside what a
+//! program of another process tells, it says when the effect of what was typed is drawn; and the conversation that it
+//! shows can be waited for.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use wh_client::{Pulse, Surface};
+use wh_core::session::{Done, Refusal, Session};
+use wh_core::space::state::Gauges;
+use wh_core::terminal::{Exit, Size};
+use wh_screen::pty::{Order, Orders, Program, Report, Reports, Terminal};
+
+use super::recorder::{Recorder, RecordingSpec};
+use super::{Clock, ScreenSpec, keeper, task};
+
+/// A terminal for wh's own UI.
+#[derive(Debug)]
+pub struct HostSpec {
+    /// How the UI is called.
+    pub command: Vec<String>,
+    /// The terminal's size.
+    pub size: Size,
+    /// A person's terminal will be attached; what is drawn waits for that.
+    pub attended: bool,
+    /// How much of the screen is kept; `None`: nobody will look.
+    pub screen: Option<ScreenSpec>,
+    /// Whether and how it is written down.
+    pub recording: Option<RecordingSpec>,
+    /// Rings when the space that is shown changes.
+    pub pulse: watch::Receiver<Pulse>,
+}
+
+/// The terminal, as those outside have it.
+#[derive(Debug)]
+pub struct Hosted {
+    /// The handle on it.
+    pub surface: Surface,
+    /// How the UI ended, once all that it drew has been seen.
+    pub ended: oneshot::Receiver<Exit>,
+    /// How the recording ended, if there was one.
+    pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
+}
+
+/// The terminal, as the UI has it.
+#[derive(Debug)]
+pub struct Host {
+    /// What is typed comes from here, what is drawn goes there.
+    pub line: UnixStream,
+    /// The terminal's size.
+    pub sizes: watch::Receiver<Size>,
+    /// How many bytes of what was typed have had their effect, and it is drawn.
+    pub drawn: watch::Sender<u64>,
+    /// Somebody wants the UI to end.
+    pub leave: mpsc::Receiver<()>,
+    /// Where the UI says how it ended. Closed without a word: it failed.
+    pub exit: oneshot::Sender<Exit>,
+}
+
+/// Makes a terminal for wh's own UI, and the task that serves it. Must be called within a runtime.
+pub fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
+    let clock = Clock::now();
+    let (ours, theirs) = StdUnixStream::pair()?;
+    theirs.set_nonblocking(true)?;
+    let line = UnixStream::from_std(theirs)?;
+    let (sizes, size) = watch::channel(spec.size);
+    let (tell_drawn, drawn) = watch::channel(0);
+    let (tell_leave, leave) = mpsc::channel(1);
+    let (exit, exited) = oneshot::channel();
+    let behind = Behind::Ui(Box::new(Ui { sizes, drawn, pulse: spec.pulse, leave: tell_leave, exited: Some(exited) }));
+    let line_to_ui = Line { terminal: Terminal::line(OwnedFd::from(ours))?, behind };
+    let (surface, requests) = Surface::new();
+    let (tell_ended, ended) = oneshot::channel();
+    let (tell_empty, _empty) = oneshot::channel();
+    let pid = i32::try_from(std::process::id()).unwrap_or_default();
+    let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: spec.command, pid, clock };
+    let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::hosted(clock.instant));
+    let (recorder, recorded) =
+        spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
+    let task = task::Task::new(identity, line_to_ui, keeper, requests, tell_ended, tell_empty);
+    tokio::spawn(task.hold(spec.attended).record(recorder).run());
+    Ok((Hosted { surface, ended, recorded }, Host { line, sizes: size, drawn: tell_drawn, leave, exit }))
+}
+
+/// A terminal and who is behind it.
+pub(super) struct Line {
+    pub terminal: Terminal,
+    pub behind: Behind,
+}
+
+impl From<Program> for Line {
+    fn from(program: Program) -> Self {
+        Self { terminal: program.terminal, behind: Behind::Program(Box::new((program.reports, program.orders))) }
+    }
+}
+
+/// Who is behind a terminal.
+pub(super) enum Behind {
+    /// A program with its guard.
+    Program(Box<(Reports, Orders)>),
+    /// wh's own UI.
+    Ui(Box<Ui>),
+}
+
+/// What is heard from behind a terminal.
+pub(super) enum News {
+    Report(Option<Report>),
+    Drawn(u64),
+    Gauged(Gauges),
+}
+
+pub(super) struct Ui {
+    sizes: watch::Sender<Size>,
+    drawn: watch::Receiver<u64>,
+    pulse: watch::Receiver<Pulse>,
+    leave: mpsc::Sender<()>,
+    exited: Option<oneshot::Receiver<Exit>>,
+}
+
+impl Ui {
+    async fn next(&mut self) -> News {
+        let Some(exited) = &mut self.exited else { return News::Report(None) };
+        tokio::select! {
+            // What was drawn is told before the end.
+            biased;
+            Ok(()) = self.drawn.changed() => News::Drawn(*self.drawn.borrow_and_update()),
+            Ok(()) = self.pulse.changed() => News::Gauged(self.pulse.borrow_and_update().gauges),
+            exit = exited => {
+                self.exited = None;
+                News::Report(Some(match exit {
+                    Ok(Exit::Code(code)) => Report::Exited(code),
+                    Ok(Exit::Signal(signal)) => Report::Killed(signal),
+                    Ok(Exit::Unknown) | Err(_) => Report::Exited(1),
+                }))
+            }
+        }
+    }
+}
+
+impl Behind {
+    /// The next of what is heard. Cancel safe.
+    pub async fn next(&mut self) -> News {
+        match self {
+            Self::Program(program) => News::Report(program.0.next().await),
+            Self::Ui(ui) => ui.next().await,
+        }
+    }
+
+    pub fn is_hosted(&self) -> bool {
+        matches!(self, Self::Ui(_))
+    }
+
+    /// How the conversation stands this moment, if there is one.
+    pub fn gauges(&self) -> Option<Gauges> {
+        match self {
+            Self::Program(_) => None,
+            Self::Ui(ui) => Some(ui.pulse.borrow().gauges),
+        }
+    }
+
+    /// Tells a UI its size; a program hears it from its terminal.
+    pub fn resize(&self, size: Size) -> bool {
+        match self {
+            Self::Program(_) => false,
+            Self::Ui(ui) => ui.sizes.send(size).is_ok(),
+        }
+    }
+
+    pub async fn give(&mut self, order: Order) {
+        match self {
+            Self::Program(program) => program.1.give(order).await,
+            // Signals are refused by the machine; what is left asks for an end. One that waits already is enough.
+            Self::Ui(ui) => drop(ui.leave.try_send(())),
+        }
+    }
+}
+
+type Answer = Result<Done, Refusal>;
+
+/// Answers that wait until what was typed is drawn. Bounded by the commands under way, of which each has an asker who waits.
+#[derive(Default)]
+pub(super) struct Undrawn(VecDeque<(u64, oneshot::Sender<Answer>, Answer)>);
+
+impl Undrawn {
+    /// Keeps an answer until everything up to `offset` is drawn.
+    pub fn hold(&mut self, offset: u64, reply: oneshot::Sender<Answer>, answer: Answer) {
+        self.0.push_back((offset, reply, answer));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those that may go now.
+    pub fn shown(&mut self, offset: u64) -> Vec<(oneshot::Sender<Answer>, Answer)> {
+        let due = self.0.iter().take_while(|(at, ..)| *at <= offset).count();
+        self.0.drain(..due).map(|(_, reply, answer)| (reply, answer)).collect()
+    }
+}

@@ -1,0 +1,42 @@
+//! The small remote control of a chat: `POST /message` and `GET /history`, as the Gemini CLI's remote control has them.
+//! Described for its users in `docs/agent-cli-access.md`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `POST /message`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub struct MessageRequest {
+    /// What to say.
+    pub message: String,
+    /// To whom; the chat's targets when absent.
+    #[serde(default)]
+    pub to: Option<Vec<String>>,
+    /// The caller's name for this message: the same name is said once.
+    #[serde(default)]
+    pub request_id: Option<String>,
+}
+
+/// What a message answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageBody {
+    /// Always `Message submitted`.
+    pub status: String,
+    /// The name by which `/control/receipts/{request_id}` tells what became of it.
+    pub request_id: String,
+    /// The turn that it started, if somebody takes it up.
+    pub turn: Option<String>,
+    /// How far it is.
+    pub stage: String,
+    /// The id was seen before: nothing was said again.
+    pub duplicate: bool,
+}
+
+/// One entry of `GET /history`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryEntry {
+    /// `user` or `model`.
+    pub role: String,
+    /// What was said.
+    pub text: String,
+}
