@@ -1,6 +1,7 @@
 //! Who does the work. [`port`] says what wh asks of an agent, whatever it is and however it speaks; [`known`] lists the
-//! agents that there are.
+//! agents that there are. [`demo`] is one that is always there.
 
+pub mod demo;
 pub mod port;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ pub use port::{Agent, Harness, Start, StartError};
 
 /// Every agent that wh knows, installed or not, in the order in which to offer them.
 pub fn known() -> Vec<Arc<dyn Agent>> {
-    Vec::new()
+    vec![Arc::new(demo::Demo::default())]
 }
 
 /// The agent of this id.

@@ -1,0 +1,7 @@
+//! The tricks themselves, by what they show.
+
+mod asking;
+mod signals;
+mod tour;
+mod working;
+mod writing;

@@ -1,0 +1,153 @@
+//! Tricks of writing: Markdown, code, tables, long and wide text, thoughts, and slowness.
+
+use super::super::stage::{Act, Stage};
+
+/// Lines of the long answer.
+const LINES: usize = 80;
+
+/// How much longer than usual a word takes in the slow answer.
+const SLOW: u32 = 20;
+
+const MARKDOWN: &str = "\
+# The harbour log
+
+A **bold** word, an *italic* one, ~~a mistake~~, `code` in a line, and a [link](https://example.org/log).
+
+## What came in
+
+1. *Swallow*, with
+   - forty barrels of **tar**
+   - one letter, `sealed`
+2. *Kittiwake*, empty
+3. *Petrel*, late
+
+> The wind turned at noon.
+> Nobody complained.
+
+### What is left to do
+
+- [x] count the barrels
+- [ ] read the letter
+- [ ] wait for the *Petrel*
+
+---
+
+That is all for today.
+";
+
+const CODE: &str = "\
+The same thing three times. In Rust:
+
+```rust
+/// Greets whoever comes in.
+fn greet(name: &str) -> String {
+    let word = if name.is_empty() { \"Hello\" } else { \"Welcome\" };
+    format!(\"{word}, {name}!\") // 1 of 3
+}
+```
+
+in Python:
+
+```python
+def greet(name: str) -> str:
+    \"\"\"Greets whoever comes in.\"\"\"
+    word = \"Welcome\" if name else \"Hello\"
+    return f\"{word}, {name}!\"  # 2 of 3
+```
+
+and in a shell:
+
+```sh
+greet() { printf '%s, %s!\\n' \"${1:+Welcome}\" \"$1\"; }  # 3 of 3
+```
+
+As JSON: `{\"word\": \"Welcome\", \"name\": null}`.
+";
+
+const TABLE: &str = "\
+Ships in the harbour:
+
+| ship | cargo | barrels | since |
+|:---|:---|---:|:---:|
+| *Swallow* | tar | 40 | 08:15 |
+| *Kittiwake* | none | 0 | 09:40 |
+| *Petrel* | **oranges**, salt | 1200 | 11:05 |
+
+Numbers stand to the right, times in the middle.
+";
+
+const WIDE: &str = "\
+Wide characters take two columns each:
+
+- 日本語: 港に船が着きました。
+- 中文：欢迎登船，请看右边的表格。
+- 한국어: 어서 오세요.
+- emoji: ⚓ 🚢 🧭 🌊 👩‍🚀 🇳🇴 👍🏽 ❤️
+- marks: \u{e9} (one letter), e\u{301} (with a mark of its own), ñ, ฝั่ง
+
+| 名前 | emoji | columns |
+|---|---|---:|
+| 燕 | 🐦 | 2 |
+| カモメ | 🕊️ | 6 |
+| swallow | 🚢🚢 | 7 |
+
+```text
+│ 一二三 │ abc │
+│ abcdef │ 🙂c │
+```
+";
+
+const SLOW_TEXT: &str = "\
+I am taking my time with this one. Every word comes by itself, so that you can watch it grow, scroll up while it does, \
+type the next message, or press **Esc** and be done with it. What I have said so far stays where it is; the turn ends as \
+cancelled, and the next message finds me well. Still here? Then you have patience, and this is the last sentence.";
+
+impl Stage {
+    pub async fn markdown(&mut self) -> Act {
+        self.speak(MARKDOWN).await.map(drop)
+    }
+
+    pub async fn code(&mut self) -> Act {
+        self.speak(CODE).await.map(drop)
+    }
+
+    pub async fn table(&mut self) -> Act {
+        self.speak(TABLE).await.map(drop)
+    }
+
+    pub async fn wide(&mut self) -> Act {
+        self.speak(WIDE).await.map(drop)
+    }
+
+    pub async fn long(&mut self) -> Act {
+        let sights = ["a gull", "a buoy", "two sails far off", "a seal", "nothing but water", "a drifting barrel"];
+        let mut text = format!("A log of {LINES} lines:\n\n");
+        for number in 1..=LINES {
+            let sight = self.chance.pick(&sights);
+            text.push_str(&format!("{number}. At mark {number} we saw {sight}, and went on.\n"));
+        }
+        text.push_str("\nThat was the last line.\n");
+        self.speak_in(text.split_inclusive('\n'), 3, Vec::new()).await.map(drop)
+    }
+
+    pub async fn slow(&mut self) -> Act {
+        self.speak_in(SLOW_TEXT.split_inclusive(' '), SLOW, Vec::new()).await.map(drop)
+    }
+
+    pub async fn ponder(&mut self) -> Act {
+        let start = self.chance.pick(&["Suppose", "Let us say", "Imagine"]);
+        let thought = format!(
+            "{start} that a ship needs three days to the island and two days back. Then the wind helps on the way back, or \
+             the cargo is lighter. Barrels do not vanish at sea, as a rule. So it is the wind. But the log says calm weather \
+             for all five days. Then it is the current: it runs from the island to the coast, all year round. That explains \
+             the two days, and also why the driftwood lies on our side. I could check it against last year's log. Last year \
+             it was three and two as well. Good: the current it is."
+        );
+        self.think("working out why the way back is shorter", &thought).await?;
+        self.speak(
+            "I thought about it: the way back is shorter because **the current runs from the island to the coast**.",
+        )
+        .await
+        .map(drop)
+    }
+}

@@ -1,0 +1,54 @@
+//! Chance that is the same every time: which of several wordings is used depends on the seed and the turn alone.
+
+/// Numbers that look like chance (SplitMix64).
+#[derive(Debug, Clone)]
+pub(super) struct Chance(u64);
+
+impl Chance {
+    /// The chance of this turn, whatever came before it.
+    pub fn new(seed: u64, turn: u64) -> Self {
+        let mut chance = Self(seed ^ turn.wrapping_mul(0xd134_2543_de82_ef95));
+        chance.next();
+        chance
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below this one; 0 if there is none.
+    pub fn below(&mut self, bound: usize) -> usize {
+        let drawn = self.next() % (bound.max(1) as u64);
+        usize::try_from(drawn).unwrap_or_default()
+    }
+
+    /// One of these; nothing of nothing.
+    pub fn pick(&mut self, from: &[&'static str]) -> &'static str {
+        let place = self.below(from.len());
+        from.get(place).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_and_turn_draw_the_same() {
+        let draw = |seed, turn| {
+            let mut chance = Chance::new(seed, turn);
+            std::array::from_fn::<usize, 8, _>(|_| chance.below(100))
+        };
+        assert_eq!(draw(7, 1), draw(7, 1));
+        assert_ne!(draw(7, 1), draw(8, 1));
+        assert_ne!(draw(7, 1), draw(7, 2));
+    }
+
+    #[test]
+    fn nothing_is_picked_from_nothing() {
+        assert_eq!(Chance::new(0, 0).pick(&[]), "");
+    }
+}

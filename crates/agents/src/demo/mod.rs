@@ -1,0 +1,137 @@
+//! An agent inside the binary: no network, no child process, nothing to install. It shows all that a space can show, and
+//! with the same seed it says the same. `/demo` lists its tricks.
+
+mod acts;
+mod calls;
+mod chance;
+mod character;
+mod folder;
+mod memory;
+mod speech;
+mod stage;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod tricks;
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use wh_core::space::harness::Named;
+
+use crate::port::{
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Resume, Start, StartError,
+};
+use character::{Character, Mode, Model, known, models, modes};
+use stage::Stage;
+
+/// What it is chosen by.
+pub const ID: &str = "demo";
+
+const TITLE: &str = "Demo";
+
+/// How the demo agent behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoOptions {
+    /// Decides the wording.
+    pub seed: u64,
+    /// How long a word takes. With zero nothing takes any time.
+    pub pace: Duration,
+    /// Where its temporary folder is made; the system's place for such things without one.
+    pub place: Option<PathBuf>,
+}
+
+impl Default for DemoOptions {
+    fn default() -> Self {
+        Self { seed: 0, pace: Duration::from_millis(12), place: None }
+    }
+}
+
+impl DemoOptions {
+    /// Reads `--seed NUMBER` and `--pace MILLISECONDS`, on top of what is set.
+    fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, StartError> {
+        let wrong = |given: &OsStr| StartError::Unknown {
+            agent: TITLE.to_owned(),
+            what: "argument",
+            given: given.to_string_lossy().into_owned(),
+            hint: "it takes --seed NUMBER and --pace MILLISECONDS".to_owned(),
+        };
+        let mut arguments = arguments.iter().map(AsRef::as_ref);
+        while let Some(name) = arguments.next() {
+            let value = arguments.next().and_then(OsStr::to_str).and_then(|value| value.parse::<u64>().ok());
+            match (name.to_str(), value) {
+                (Some("--seed"), Some(seed)) => self.seed = seed,
+                (Some("--pace"), Some(pace)) => self.pace = Duration::from_millis(pace),
+                _ => return Err(wrong(name)),
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The agent inside the binary.
+#[derive(Debug, Clone, Default)]
+pub struct Demo(DemoOptions);
+
+impl Demo {
+    /// One that behaves like this.
+    pub fn new(options: DemoOptions) -> Self {
+        Self(options)
+    }
+
+    /// What to perform, and how it begins. It has no use for a directory: it works in a folder of its own.
+    fn prepare(&self, start: &Start) -> Result<(DemoOptions, Character), StartError> {
+        let options = self.0.clone().with_arguments(&start.arguments)?;
+        let mut character = Character::default();
+        let unknown = |what, given: &str, hint| StartError::Unknown {
+            agent: TITLE.to_owned(),
+            what,
+            given: given.to_owned(),
+            hint,
+        };
+        if let Some(resume) = &start.resume {
+            let given = match resume {
+                Resume::Latest => "the latest",
+                Resume::Named(name) => name,
+            };
+            let hint = "it keeps nothing when it ends; start a new conversation".to_owned();
+            return Err(unknown("conversation", given, hint));
+        }
+        if let Some(model) = &start.model {
+            character.model = Model::named(model).ok_or_else(|| unknown("model", model, known(&models())))?;
+        }
+        if let Some(mode) = &start.mode {
+            character.mode = Mode::named(mode).ok_or_else(|| unknown("mode", mode, known(&modes())))?;
+        }
+        Ok((options, character))
+    }
+
+    fn perform(&self, start: &Start, inside: Inside) -> Result<(), StartError> {
+        let (options, character) = self.prepare(start)?;
+        tokio::spawn(Stage::new(options, character, inside).run());
+        Ok(())
+    }
+}
+
+impl Agent for Demo {
+    fn facts(&self) -> AgentFacts {
+        AgentFacts { id: ID.to_owned(), title: TITLE.to_owned(), install_hint: None, login_hint: None }
+    }
+
+    fn check(&self) -> BoxFuture<'_, Readiness> {
+        Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
+        Box::pin(async { Ok(models()) })
+    }
+
+    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+        Box::pin(async move {
+            let (harness, inside) = Harness::new();
+            self.perform(&start, inside)?;
+            Ok(harness)
+        })
+    }
+}

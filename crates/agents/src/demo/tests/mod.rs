@@ -1,0 +1,242 @@
+//! The demo agent, held as its owner holds it: orders in, reports out.
+
+mod calls;
+mod files;
+mod interrupts;
+mod properties;
+mod questions;
+mod tricks;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use wh_core::space::harness::{Call, Capabilities, Key, Order, Outcome, Report};
+use wh_core::space::item::{Body, Output, ToolCall};
+use wh_core::space::question::{Answer, Question};
+use wh_core::space::{ItemId, TurnId};
+
+use super::{Demo, DemoOptions};
+use crate::port::{Harness, Start};
+
+/// Longer than anything takes: with a clock that only moves when everybody waits, this is how a hang shows.
+const FOREVER: Duration = Duration::from_secs(1_000_000);
+
+/// The owner of a demo agent.
+struct Rig {
+    harness: Harness,
+    /// Reports that came while an order waited for room.
+    early: VecDeque<Report>,
+    turns: u64,
+    calls: u64,
+}
+
+fn timeless() -> DemoOptions {
+    DemoOptions { pace: Duration::ZERO, ..DemoOptions::default() }
+}
+
+fn option(id: &str) -> Answer {
+    Answer { option: Some(id.to_owned()), text: None }
+}
+
+fn words(text: &str) -> Answer {
+    Answer { option: None, text: Some(text.to_owned()) }
+}
+
+/// Says yes, takes the first choice, or writes something.
+fn agreeable(question: &Question) -> Answer {
+    question.options.first().map_or_else(|| words("Tern"), |first| option(&first.id))
+}
+
+impl Rig {
+    fn new(options: DemoOptions) -> Self {
+        Self::with_depths(options, 64, 256)
+    }
+
+    fn with_depths(options: DemoOptions, orders: usize, reports: usize) -> Self {
+        let (harness, inside) = Harness::with_depths(orders, reports);
+        Demo::new(options).perform(&Start::new("."), inside).unwrap();
+        Self { harness, early: VecDeque::new(), turns: 0, calls: 0 }
+    }
+
+    async fn order(&mut self, order: Order) {
+        loop {
+            tokio::select! {
+                biased;
+                room = self.harness.orders.reserve() => {
+                    // Who has ended takes no orders.
+                    if let Ok(room) = room {
+                        room.send(order);
+                    }
+                    return;
+                }
+                Some(report) = self.harness.reports.recv() => self.early.push_back(report),
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Option<Report> {
+        if let Some(report) = self.early.pop_front() {
+            return Some(report);
+        }
+        tokio::time::timeout(FOREVER, self.harness.reports.recv()).await.expect("the agent hangs")
+    }
+
+    async fn until(&mut self, last: impl Fn(&Report) -> bool) -> Vec<Report> {
+        let mut all = Vec::new();
+        loop {
+            let report = self.next().await.expect("the agent is gone");
+            let done = last(&report);
+            all.push(report);
+            if done {
+                return all;
+            }
+        }
+    }
+
+    async fn prompt(&mut self, text: &str) -> TurnId {
+        self.turns += 1;
+        let (turn, item) = (TurnId::from(format!("turn-{}", self.turns)), ItemId::from(format!("m-{}", self.turns)));
+        self.order(Order::Prompt { turn: turn.clone(), item, text: text.to_owned(), attachments: Vec::new() }).await;
+        turn
+    }
+
+    /// What it says to a prompt, from first to last, when questions are answered like this.
+    async fn turn(&mut self, text: &str, answer: impl Fn(&Question) -> Answer) -> Vec<Report> {
+        let turn = self.prompt(text).await;
+        let mut all = Vec::new();
+        loop {
+            let report = self.next().await.expect("the agent is gone");
+            if let Report::Asked { key, question } = &report {
+                let (question, answer) = (key.clone(), answer(question));
+                self.order(Order::Answer { question, answer }).await;
+            }
+            // What it says before it is asked anything is not about the prompt.
+            if !all.is_empty() || report == Report::Delivered(turn.clone()) {
+                all.push(report.clone());
+            }
+            if matches!(&report, Report::Ended(ended, _) if *ended == turn) {
+                check(&all);
+                return all;
+            }
+        }
+    }
+
+    /// What it says to a call, and what came of it.
+    async fn call(&mut self, call: Call) -> (Vec<Report>, Result<String, String>) {
+        self.calls += 1;
+        let id = self.calls;
+        self.order(Order::Call { id, call }).await;
+        let mut all = self.until(|report| matches!(report, Report::Called(called, _) if *called == id)).await;
+        let Some(Report::Called(_, result)) = all.pop() else { panic!("the last is the answer") };
+        all.retain(|report| !matches!(report, Report::Tools(_)));
+        (all, result.map(|value| value.as_str().unwrap_or_default().to_owned()))
+    }
+}
+
+fn outcome(all: &[Report]) -> &Outcome {
+    match all.last() {
+        Some(Report::Ended(_, outcome)) => outcome,
+        other => panic!("the last is {other:?}"),
+    }
+}
+
+/// All that was said in full.
+fn texts(all: &[Report]) -> String {
+    let said = all.iter().filter_map(|report| match report {
+        Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    said.collect::<Vec<_>>().join("\n")
+}
+
+fn questions(all: &[Report]) -> Vec<&Question> {
+    let asked = all.iter().filter_map(|report| match report {
+        Report::Asked { question, .. } => Some(question),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// The cards as they were when they were done.
+fn cards(all: &[Report]) -> Vec<&ToolCall> {
+    let done = all.iter().filter_map(|report| match report {
+        Report::Item { body: Body::Tool(call), done: true, .. } => Some(call),
+        _ => None,
+    });
+    done.collect()
+}
+
+/// What holds of every turn, however it ends.
+fn check(all: &[Report]) {
+    let [Report::Delivered(turn), Report::Submitted(submitted), Report::Acknowledged(_, true), rest @ ..] = all else {
+        panic!("it begins otherwise: {:?}", &all[..all.len().min(4)])
+    };
+    assert_eq!(turn, submitted);
+    let [middle @ .., Report::Usage(_), Report::Ended(ended, outcome)] = rest else {
+        panic!("it ends otherwise: {:?}", all.last())
+    };
+    assert_eq!(ended, turn);
+    let mut growing: BTreeMap<&Key, String> = BTreeMap::new();
+    let mut done: BTreeSet<&Key> = BTreeSet::new();
+    let mut streams: BTreeSet<&Key> = BTreeSet::new();
+    let mut started = false;
+    for report in middle {
+        match report {
+            Report::Started(other) => started = turn == other,
+            Report::Ended(other, _) => assert_ne!(turn, other, "it ends twice"),
+            Report::Item { key, body, done: complete } => {
+                assert!(started && !done.contains(key), "{key} changes after it was done, or before its turn");
+                if *complete {
+                    let grown = growing.remove(key).unwrap_or_default();
+                    assert!(whole(body).contains(&grown), "{key} is another than it grew to be");
+                    done.insert(key);
+                } else {
+                    growing.entry(key).or_default();
+                }
+            }
+            Report::Grew { key, text, .. } => {
+                growing.get_mut(key).unwrap_or_else(|| panic!("{key} grows and is not there")).push_str(text);
+            }
+            Report::StreamOpened(key) => assert!(streams.insert(key)),
+            Report::StreamFrame(key, _) => assert!(streams.contains(key), "a frame of a closed stream"),
+            Report::StreamClosed(key) => assert!(streams.remove(key)),
+            _ => {}
+        }
+    }
+    if *outcome != Outcome::Cancelled {
+        assert!(started);
+        assert!(growing.is_empty(), "{growing:?} are never done");
+    }
+    assert!(streams.is_empty(), "{streams:?} stay open");
+}
+
+fn whole(body: &Body) -> String {
+    match body {
+        Body::Text { text, .. } | Body::Thought { text, .. } => text.clone(),
+        Body::Tool(call) => {
+            let pieces = call.output.iter().map(|piece| match piece {
+                Output::Text(text) => text.clone(),
+                Output::Diff { new, .. } => new.clone(),
+            });
+            pieces.collect()
+        }
+        other => panic!("it has no {other:?}"),
+    }
+}
+
+fn ready(all: &[Report]) -> &Capabilities {
+    let found = all.iter().rev().find_map(|report| match report {
+        Report::Ready(capabilities) => Some(capabilities),
+        _ => None,
+    });
+    found.expect("it says what it can do")
+}
+
+/// The one folder that was made there, if it is still there.
+fn folder_in(place: &std::path::Path) -> Option<PathBuf> {
+    let mut entries = std::fs::read_dir(place).unwrap();
+    let found = entries.next().map(|entry| entry.unwrap().path());
+    assert!(entries.next().is_none(), "there is more than one folder");
+    found
+}

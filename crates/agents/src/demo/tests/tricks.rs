@@ -1,0 +1,183 @@
+//! Every trick, performed to its end.
+
+use tokio::time::Instant;
+use wh_core::space::harness::{Report, Usage};
+use wh_core::space::item::{Attachment, ToolStatus};
+
+use super::super::tricks::TRICKS;
+use super::*;
+use crate::port::Agent;
+
+#[tokio::test(start_paused = true)]
+async fn every_trick_ends_once_and_finishes_what_it_began() {
+    for pace in [Duration::ZERO, Duration::from_millis(3)] {
+        for (_, name, _) in TRICKS {
+            let mut rig = Rig::new(DemoOptions { pace, ..timeless() });
+            let all = rig.turn(&format!("/demo {name}"), agreeable).await;
+            let failed = matches!(outcome(&all), Outcome::Failed(_));
+            assert_eq!(failed, name == "fail", "{name}: {:?}", outcome(&all));
+            assert!(!texts(&all).is_empty(), "{name} says nothing");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_says_what_it_can_do_before_anything_else() {
+    let mut rig = Rig::new(timeless());
+    let first = rig.until(|report| matches!(report, Report::Tools(_))).await;
+    let capabilities = ready(&first);
+    assert!(capabilities.interrupts && capabilities.acknowledges && !capabilities.queues);
+    assert_eq!((capabilities.model.as_deref(), capabilities.mode.as_deref()), (Some("swift"), Some("ask")));
+    assert_eq!(capabilities.commands[0].id, "demo");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_prompt_is_answered_with_its_own_words_first() {
+    for seed in 0..20 {
+        let mut rig = Rig::new(DemoOptions { seed, ..timeless() });
+        let all = rig.turn("what is the weather like?", agreeable).await;
+        let first = texts(&all);
+        assert!(first.lines().next().unwrap().contains("what is the weather like?"), "{first}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_prompts_are_answered_too() {
+    let long = "x".repeat(100_000);
+    for text in ["", "   ", "/", "/unknown", "two\nlines", "`code` and **more**", "日本語で", long.as_str()] {
+        let mut rig = Rig::new(timeless());
+        let all = rig.turn(text, agreeable).await;
+        assert_eq!(*outcome(&all), Outcome::Completed);
+        assert!(texts(&all).len() < 5000);
+    }
+    let all = Rig::new(timeless()).turn("two\nlines", agreeable).await;
+    assert!(texts(&all).contains("> two\n> lines"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_names_every_trick_and_an_unknown_one_is_said_to_be() {
+    let mut rig = Rig::new(timeless());
+    let listed = texts(&rig.turn("/demo", agreeable).await);
+    for (_, name, _) in TRICKS {
+        assert!(listed.contains(&format!("`/demo {name}`")), "{name}");
+    }
+    assert!(texts(&rig.turn("/demo fly", agreeable).await).starts_with("There is no trick called `fly`."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_with_a_prompt_is_seen() {
+    let mut rig = Rig::new(timeless());
+    let attachments = vec![Attachment { name: "a.txt".to_owned(), media_type: "text/plain".to_owned(), size: 12 }];
+    let (turn, item) = (TurnId::from("t"), ItemId::from("m"));
+    rig.order(Order::Prompt { turn: turn.clone(), item, text: "look".to_owned(), attachments }).await;
+    let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
+    assert!(texts(&all).contains("`a.txt` (text/plain, 12 bytes)"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_seed_says_the_same_and_another_something_else() {
+    let mut logs = Vec::new();
+    for seed in [5, 5, 6] {
+        let mut rig = Rig::new(DemoOptions { seed, ..timeless() });
+        let mut log = Vec::new();
+        for text in ["hello", "/demo edit", "/demo long", "/demo stream", "and now?"] {
+            log.extend(rig.turn(text, agreeable).await);
+        }
+        logs.push(log);
+    }
+    assert!(logs[0] == logs[1]);
+    assert!(logs[0] != logs[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pace_changes_the_time_and_not_the_words() {
+    let mut logs = Vec::new();
+    for pace in [0, 12] {
+        let mut rig = Rig::new(DemoOptions { pace: Duration::from_millis(pace), ..timeless() });
+        logs.push(rig.turn("/demo markdown", agreeable).await);
+    }
+    assert!(logs[0] == logs[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tour_takes_about_half_a_minute_answered_or_not() {
+    let mut rig = Rig::new(DemoOptions::default());
+    let start = Instant::now();
+    let all = rig.turn("/demo tour", agreeable).await;
+    let answered = start.elapsed().as_secs();
+    assert!((15..=25).contains(&answered), "{answered} s");
+    assert!(cards(&all).iter().any(|card| card.status == ToolStatus::Completed && card.name == "demo/edit"));
+
+    let start = Instant::now();
+    rig.prompt("/demo tour").await;
+    let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
+    let alone = start.elapsed().as_secs();
+    assert!((25..=38).contains(&alone), "{alone} s");
+    assert_eq!(all.iter().filter(|report| matches!(report, Report::Withdrew(_))).count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_answer_takes_long_enough_to_interrupt_by_hand() {
+    let mut rig = Rig::new(DemoOptions::default());
+    let start = Instant::now();
+    rig.turn("/demo slow", agreeable).await;
+    assert!(start.elapsed() > Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_decides_how_much_is_thought() {
+    let thoughts = |all: &[Report]| {
+        let thought = |report: &&Report| matches!(report, Report::Item { body: Body::Thought { .. }, done: true, .. });
+        all.iter().filter(thought).count()
+    };
+    let mut rig = Rig::new(timeless());
+    for (model, expected) in [("swift", 1), ("steady", 2), ("brief", 0)] {
+        rig.order(Order::SetModel(model.to_owned())).await;
+        assert_eq!(thoughts(&rig.turn("hello", agreeable).await), expected, "{model}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_counts() {
+    let mut rig = Rig::new(timeless());
+    let used = |all: &[Report]| {
+        let found = all.iter().rev().find_map(|report| match report {
+            Report::Usage(usage) => Some(*usage),
+            _ => None,
+        });
+        found.unwrap()
+    };
+    let first: Usage = used(&rig.turn("hello there", agreeable).await);
+    assert_eq!(first.input_tokens, 2);
+    assert!(first.output_tokens > 10);
+    let second = used(&rig.turn("hello again", agreeable).await);
+    assert!(second.output_tokens > first.output_tokens);
+    assert!(second.context_tokens > first.context_tokens);
+}
+
+#[tokio::test]
+async fn it_is_always_there_and_says_what_it_does_not_have() {
+    let demo = crate::by_id("demo").unwrap();
+    assert!(demo.check().await.installation.is_present());
+    assert_eq!(demo.models().await.unwrap().len(), 3);
+    let wrong = [
+        Start { model: Some("huge".to_owned()), ..Start::new(".") },
+        Start { mode: Some("yolo".to_owned()), ..Start::new(".") },
+        Start { arguments: vec!["--fast".into()], ..Start::new(".") },
+        Start { arguments: vec!["--seed".into(), "x".into()], ..Start::new(".") },
+        Start { resume: Some(crate::port::Resume::Latest), ..Start::new(".") },
+    ];
+    for start in wrong {
+        let error = demo.start(start).await.unwrap_err();
+        assert!(error.hint().is_some(), "{error}");
+    }
+    let start = Start {
+        model: Some("brief".to_owned()),
+        mode: Some("plan".to_owned()),
+        arguments: vec!["--seed".into(), "3".into(), "--pace".into(), "0".into()],
+        ..Start::new(".")
+    };
+    let mut harness = Demo::default().start(start).await.unwrap();
+    let Some(Report::Ready(capabilities)) = harness.reports.recv().await else { panic!("it is ready first") };
+    assert_eq!((capabilities.model.as_deref(), capabilities.mode.as_deref()), (Some("brief"), Some("plan")));
+}
