@@ -14,10 +14,10 @@ use super::fault::Fault;
 use super::{Door, body};
 
 /// Characters of a mark's name.
-const LONGEST_LABEL: usize = 256;
+pub(super) const LONGEST_LABEL: usize = 256;
 
 /// The signals that a caller may send.
-const SIGNALS: [Signal; 11] = [
+pub(super) const SIGNALS: [Signal; 11] = [
     Signal::SIGHUP,
     Signal::SIGINT,
     Signal::SIGQUIT,

@@ -16,7 +16,7 @@ use super::{Door, body};
 /// Milliseconds that a wait takes at most unless the caller says otherwise.
 const USUAL_TIMEOUT: u64 = 5_000;
 /// What the caller may say.
-const LONGEST_TIMEOUT: u64 = 3_600_000;
+pub(super) const LONGEST_TIMEOUT: u64 = 3_600_000;
 
 pub(super) async fn wait(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<WaitBody>), Fault> {
     let request: WaitRequest = body::json(body).await?;

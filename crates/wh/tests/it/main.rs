@@ -10,6 +10,7 @@ mod documentation;
 mod edges;
 mod input;
 mod lifecycle;
+mod openapi;
 mod recording;
 mod resize;
 mod safety;

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 /// `POST /control/send_input`: at least one of `text`, `paste`, `key`, `keys`, `mouse`, sent in that order as one command.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(example = json!({"text": "hello", "key": "enter"}))]
 pub struct SendInputBody {
     /// Typed as it is, byte for byte.
     #[serde(default)]
@@ -22,8 +24,9 @@ pub struct SendInputBody {
     /// One mouse event.
     #[serde(default)]
     pub mouse: Option<MouseBody>,
-    /// Makes a retry safe.
+    /// Makes a retry safe: 1 to 128 printable characters without blanks.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[^\s\p{Cc}]+$"))]
     pub request_id: Option<String>,
 }
 
@@ -32,9 +35,11 @@ pub struct SendInputBody {
 #[serde(deny_unknown_fields)]
 pub struct MouseBody {
     /// `press`, `release`, `move`, `wheel_up`, `wheel_down`, `wheel_left` or `wheel_right`.
+    #[schemars(extend("enum" = ["press", "release", "move", "wheel_up", "wheel_down", "wheel_left", "wheel_right"]))]
     pub action: String,
     /// `left`, `middle` or `right`; `left` when absent, none for a move.
     #[serde(default)]
+    #[schemars(extend("enum" = ["left", "middle", "right", null]))]
     pub button: Option<String>,
     /// Column.
     pub x: u16,
@@ -42,45 +47,57 @@ pub struct MouseBody {
     pub y: u16,
     /// `ctrl`, `alt`, `shift` held down meanwhile.
     #[serde(default)]
+    #[schemars(inner(regex(pattern = r"^(ctrl|alt|shift)$")))]
     pub modifiers: Vec<String>,
 }
 
 /// `POST /control/resize`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(example = json!({"width": 120, "height": 40}))]
 pub struct ResizeBody {
     /// Columns.
     #[serde(alias = "cols")]
+    #[schemars(range(min = 2, max = 1000))]
     pub width: u16,
     /// Rows.
     #[serde(alias = "rows")]
+    #[schemars(range(min = 1, max = 500))]
     pub height: u16,
-    /// Makes a retry safe.
+    /// Makes a retry safe: 1 to 128 printable characters without blanks.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[^\s\p{Cc}]+$"))]
     pub request_id: Option<String>,
 }
 
 /// `POST /control/mark`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(example = json!({"label": "logged in"}))]
 pub struct MarkBody {
     /// The name of this moment; may be empty.
+    #[schemars(length(max = 256))]
     pub label: String,
-    /// Makes a retry safe.
+    /// Makes a retry safe: 1 to 128 printable characters without blanks.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[^\s\p{Cc}]+$"))]
     pub request_id: Option<String>,
 }
 
 /// `POST /control/signal`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(example = json!({"signal": "INT"}))]
 pub struct SignalBody {
     /// `INT`, `TERM`, …; with or without `SIG`.
+    #[schemars(regex(pattern = r"^(SIG)?(HUP|INT|QUIT|KILL|USR1|USR2|TERM|CONT|STOP|TSTP|WINCH)$"))]
     pub signal: String,
     /// `program` (the process group that wh started; the default) or `foreground` (the terminal's foreground group).
     #[serde(default)]
+    #[schemars(extend("enum" = ["program", "foreground", null]))]
     pub target: Option<String>,
-    /// Makes a retry safe.
+    /// Makes a retry safe: 1 to 128 printable characters without blanks.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[^\s\p{Cc}]+$"))]
     pub request_id: Option<String>,
 }

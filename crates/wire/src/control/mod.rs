@@ -22,6 +22,7 @@ pub use stream::{EventBody, FrameBody, StreamBody};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// `GET /control/health`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,11 +55,13 @@ pub struct SentBody {
 /// `POST /control/wait`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(example = json!({"condition": "frames > 0", "timeout": 1000}))]
 pub struct WaitRequest {
     /// What to wait for.
     pub condition: String,
     /// Milliseconds; 5000 when absent.
     #[serde(default)]
+    #[schemars(range(max = 3_600_000))]
     pub timeout: Option<u64>,
 }
 

@@ -87,6 +87,11 @@ fn responses(answers: &[Answer]) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use wh_core::request::RequestId;
+    use wh_core::terminal::{LARGEST, SMALLEST};
+
+    use super::super::input::{LONGEST_LABEL, SIGNALS};
+    use super::super::wait::LONGEST_TIMEOUT;
     use super::*;
 
     #[test]
@@ -96,6 +101,22 @@ mod tests {
         described.sort_unstable();
         served.sort_unstable();
         assert_eq!(described, served);
+    }
+
+    #[test]
+    fn the_bounds_that_are_described_are_those_that_hold() {
+        let schema = |name: &str, field: &str| DESCRIPTION["components"]["schemas"][name]["properties"][field].clone();
+        let bounds = |field: &str| {
+            [schema("ResizeBody", field)["minimum"].clone(), schema("ResizeBody", field)["maximum"].clone()]
+        };
+        assert_eq!(bounds("width"), [json!(SMALLEST.columns), json!(LARGEST.columns)]);
+        assert_eq!(bounds("height"), [json!(SMALLEST.rows), json!(LARGEST.rows)]);
+        assert_eq!(schema("MarkBody", "label")["maxLength"], json!(LONGEST_LABEL));
+        assert_eq!(schema("WaitRequest", "timeout")["maximum"], json!(LONGEST_TIMEOUT));
+        let longest = schema("MarkBody", "request_id")["maxLength"].as_u64().unwrap() as usize;
+        assert!(RequestId::new("x".repeat(longest)).is_ok() && RequestId::new("x".repeat(longest + 1)).is_err());
+        let names: Vec<&str> = SIGNALS.iter().map(|signal| signal.as_str().trim_start_matches("SIG")).collect();
+        assert_eq!(schema("SignalBody", "signal")["pattern"], format!("^(SIG)?({})$", names.join("|")));
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub(super) struct Answer {
 
 const JSON: &str = "application/json";
 
+/// What a switch in a query may be.
+fn switch() -> Value {
+    json!({"enum": ["0", "1", "false", "true", "no", "yes", "full"]})
+}
+
 /// Gathers what is said of one path.
 pub(super) struct Describe<'a> {
     generator: &'a mut SchemaGenerator,
@@ -156,16 +161,8 @@ fn views(generator: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         Describe::new(generator, "get", "/control/screen", "screen", "What a person would see now.")
             .query("format", json!({"enum": ["text", "cells"]}), "`cells` adds every cell with its looks.")
-            .query(
-                "history",
-                json!({"enum": ["0", "1", "true", "false", "yes", "no", "full"]}),
-                "`1` adds the retained raw output.",
-            )
-            .query(
-                "now",
-                json!({"enum": ["0", "1"]}),
-                "`1` does not wait for a frame to be complete or for the effect of what was typed.",
-            )
+            .query("history", switch(), "`1` adds the retained raw output.")
+            .query("now", switch(), "`1` does not wait for a frame to be complete or for the effect of what was typed.")
             .gives::<ScreenBody>(200, "The screen. Its ETag changes when what is shown does.")
             .nothing(304, "It shows the same as the one named by If-None-Match.")
             .fails(400, "The query is not what it should be.")
