@@ -76,6 +76,7 @@ pub struct WaitBody {
     pub elapsed: u64,
     /// `timeout` or `exited` when not matched.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["timeout", "exited"]))]
     pub error: Option<String>,
     /// The same in words.
     #[serde(skip_serializing_if = "Option::is_none")]

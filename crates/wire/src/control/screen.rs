@@ -47,6 +47,7 @@ pub struct CursorBody {
     /// Whether it is shown.
     pub visible: bool,
     /// `block`, `underline` or `beam`.
+    #[schemars(extend("enum" = ["block", "underline", "beam"]))]
     pub style: String,
     /// Whether it blinks.
     pub blinking: bool,
@@ -76,8 +77,10 @@ pub struct ModesBody {
     /// Focus changes are reported.
     pub focus_events: bool,
     /// `off`, `click`, `drag` or `motion`.
+    #[schemars(extend("enum" = ["off", "click", "drag", "motion"]))]
     pub mouse: String,
     /// `legacy`, `utf8` or `sgr`.
+    #[schemars(extend("enum" = ["legacy", "utf8", "sgr"]))]
     pub mouse_encoding: String,
     /// Flags of the kitty keyboard protocol.
     pub kitty_keyboard: u8,
@@ -103,6 +106,7 @@ pub struct CellBody {
     pub attributes: Vec<String>,
     /// `single`, `double`, `curly`, `dotted` or `dashed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["single", "double", "curly", "dotted", "dashed"]))]
     pub underline: Option<String>,
     /// The underline's own colour.
     #[serde(default, skip_serializing_if = "Option::is_none")]

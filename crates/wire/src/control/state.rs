@@ -131,6 +131,7 @@ pub struct SignalBoard {
     pub expanded: bool,
     /// `open`, `close` or `auto` if the person chose.
     #[serde(rename = "override")]
+    #[schemars(extend("enum" = ["open", "close", "auto", null]))]
     pub override_mode: Option<String>,
     /// Acknowledgements shown.
     pub ack_count: u64,
@@ -209,6 +210,7 @@ pub struct Acknowledgement {
     /// Since when.
     pub requested_at: String,
     /// `pending`, `granted` or `denied`.
+    #[schemars(extend("enum" = ["pending", "granted", "denied"]))]
     pub status: String,
 }
 
@@ -283,6 +285,7 @@ pub struct SessionFacts {
     /// What runs.
     pub command: Vec<String>,
     /// `running`, `stopped` or `exited`.
+    #[schemars(extend("enum" = ["running", "stopped", "exited"]))]
     pub status: String,
     /// What says so: `process`.
     pub evidence: String,

@@ -1,15 +1,14 @@
 //! What the paths of the conversation take and answer.
 
-use schemars::SchemaGenerator;
 use serde_json::json;
 use wh_wire::control::{AnswerRequest, CommandRequest, DoneBody, InterruptRequest, QuestionsBody, ReceiptBody};
 use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 
-use super::operations::{Describe, Operation};
+use super::operations::{Describe, Operation, Schemas};
 
 const NONE: &str = "There is no conversation here, or not yet; or enough waits already. Try again.";
 
-pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
+pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let done = |describe: Describe<'_>| {
         describe
             .gives::<DoneBody>(200, "It was carried out, now or when this request_id was first used.")
@@ -20,24 +19,24 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .done()
     };
     vec![
-        Describe::new(generator, "get", "/control/questions", "questions", "What waits for an answer.")
+        Describe::new(schemas, "get", "/control/questions", "questions", "What waits for an answer.")
             .gives::<QuestionsBody>(200, "The open questions, oldest first.")
             .fails(503, NONE)
             .done(),
         done(
-            Describe::new(generator, "post", "/control/answer", "answer", "Answer a question by its id.")
+            Describe::new(schemas, "post", "/control/answer", "answer", "Answer a question by its id.")
                 .takes::<AnswerRequest>(),
         ),
         done(
-            Describe::new(generator, "post", "/control/interrupt", "interrupt", "Stop the turn that is under way.")
+            Describe::new(schemas, "post", "/control/interrupt", "interrupt", "Stop the turn that is under way.")
                 .takes::<InterruptRequest>(),
         ),
         done(
-            Describe::new(generator, "post", "/control/command", "command", "Run a slash command, as if typed.")
+            Describe::new(schemas, "post", "/control/command", "command", "Run a slash command, as if typed.")
                 .takes::<CommandRequest>(),
         ),
         Describe::new(
-            generator,
+            schemas,
             "get",
             "/control/receipts/{request_id}",
             "receipt",
@@ -49,7 +48,7 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
         .fails(404, "No such command is known.")
         .fails(503, NONE)
         .done(),
-        Describe::new(generator, "post", "/message", "message", "Say something to the agent, as if typed and sent.")
+        Describe::new(schemas, "post", "/message", "message", "Say something to the agent, as if typed and sent.")
             .takes::<MessageRequest>()
             .gives::<MessageBody>(200, "It was said, now or when this request_id was first used.")
             .fails(404, "One of those it is for does not exist.")
@@ -57,7 +56,7 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .fails(409, "The agent is gone, or the request_id belongs to another command.")
             .fails(503, NONE)
             .done(),
-        Describe::new(generator, "get", "/history", "history", "What people and agents said to each other.")
+        Describe::new(schemas, "get", "/history", "history", "What people and agents said to each other.")
             .query("limit", json!({"type": "integer", "minimum": 0}), "The newest so many; 0 is all of it.")
             .gives::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
             .fails(503, NONE)

@@ -10,10 +10,12 @@ use std::sync::LazyLock;
 use axum::Json;
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
-use operations::{Answer, Operation};
+use operations::{Answer, Operation, Schemas};
 
 static DESCRIPTION: LazyLock<Value> = LazyLock::new(describe);
 
@@ -27,17 +29,26 @@ pub(super) async fn page() -> Response {
     ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(&DESCRIPTION))).into_response()
 }
 
-fn describe() -> Value {
+fn schemas() -> Schemas {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    let mut generator = settings.into_generator();
+    Schemas {
+        bodies: settings.clone().for_deserialize().into_generator(),
+        answers: settings.for_serialize().with_transform(RecursiveTransform(absent_not_null)).into_generator(),
+    }
+}
+
+fn describe() -> Value {
+    let mut schemas = schemas();
     let mut paths: Map<String, Value> = Map::new();
-    for operation in operations::all(&mut generator) {
+    for operation in operations::all(&mut schemas) {
         let entry = paths.entry(operation.path).or_insert_with(|| json!({}));
         entry[operation.method] = operation_value(&operation);
     }
+    let mut components = schemas.bodies.take_definitions(true);
+    components.extend(schemas.answers.take_definitions(true));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -50,12 +61,29 @@ fn describe() -> Value {
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {
-            "schemas": generator.take_definitions(true),
+            "schemas": components,
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "Needed when wh was started with a token."}
             },
         },
     })
+}
+
+/// What an answer does not have, it leaves out: a field that may be absent is never null.
+fn absent_not_null(schema: &mut Schema) {
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (_, property) in properties.iter_mut().filter(|(name, _)| !required.iter().any(|known| known == *name)) {
+        if let Some(Value::Array(types)) = property.get_mut("type") {
+            types.retain(|kind| kind != "null");
+            if let [only] = types.as_slice() {
+                property["type"] = only.clone();
+            }
+        }
+        if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+            choices.retain(|choice| *choice != json!({"type": "null"}));
+        }
+    }
 }
 
 fn operation_value(operation: &Operation) -> Value {
@@ -117,6 +145,28 @@ mod tests {
         assert!(RequestId::new("x".repeat(longest)).is_ok() && RequestId::new("x".repeat(longest + 1)).is_err());
         let names: Vec<&str> = SIGNALS.iter().map(|signal| signal.as_str().trim_start_matches("SIG")).collect();
         assert_eq!(schema("SignalBody", "signal")["pattern"], format!("^(SIG)?({})$", names.join("|")));
+    }
+
+    #[test]
+    fn what_is_always_there_is_required_and_what_may_be_absent_is_never_null() {
+        let schema = |name: &str| DESCRIPTION["components"]["schemas"][name].clone();
+        let required = |name: &str, field: &str| schema(name)["required"].as_array().unwrap().contains(&json!(field));
+        assert!(required("ClientState", "pauseState") && required("ChatTargets", "effective"));
+        assert_eq!(schema("ChatTargets")["properties"]["effective"]["type"], json!(["array", "null"]));
+        assert!(!required("SentBody", "injected") && !required("ClientState", "session"));
+        assert_eq!(schema("SentBody")["properties"]["injected"]["type"], "string");
+        // What a caller may leave out, it may also send as null.
+        assert_eq!(schema("WaitRequest")["properties"]["timeout"]["type"], json!(["integer", "null"]));
+    }
+
+    #[test]
+    fn a_type_that_is_sent_and_answered_has_one_description() {
+        let mut schemas = schemas();
+        operations::all(&mut schemas);
+        let answers = schemas.answers.take_definitions(true);
+        for (name, sent) in schemas.bodies.take_definitions(true) {
+            assert!(answers.get(&name).is_none_or(|answered| *answered == sent), "{name}");
+        }
     }
 
     #[test]

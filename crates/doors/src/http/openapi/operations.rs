@@ -7,6 +7,13 @@ use wh_wire::control::{
     SignalBody, StreamBody, WaitBody, WaitRequest,
 };
 
+/// Makes the schemas of what callers send and of what they get: a field that may be absent in the one is always there in
+/// the other, or the reverse.
+pub(super) struct Schemas {
+    pub bodies: SchemaGenerator,
+    pub answers: SchemaGenerator,
+}
+
 pub(super) struct Operation {
     pub path: &'static str,
     pub method: &'static str,
@@ -32,13 +39,13 @@ fn switch() -> Value {
 
 /// Gathers what is said of one path.
 pub(super) struct Describe<'a> {
-    generator: &'a mut SchemaGenerator,
+    schemas: &'a mut Schemas,
     operation: Operation,
 }
 
 impl<'a> Describe<'a> {
     pub(super) fn new(
-        generator: &'a mut SchemaGenerator,
+        schemas: &'a mut Schemas,
         method: &'static str,
         path: &'static str,
         name: &'static str,
@@ -47,13 +54,13 @@ impl<'a> Describe<'a> {
         let operation =
             Operation { path, method, name, summary, parameters: Vec::new(), body: None, answers: Vec::new() };
         // Whatever the path, a caller may be turned away at the door.
-        Self { generator, operation }
+        Self { schemas, operation }
             .fails(401, "The token is missing or wrong.")
             .fails(403, "The Host header is not this machine's, or a web page calls.")
     }
 
     pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.operation.body = Some(self.generator.subschema_for::<T>().to_value());
+        self.operation.body = Some(self.schemas.bodies.subschema_for::<T>().to_value());
         self.fails(400, "The body is not what it should be; the detail says what to do.")
             .fails(413, "The body has more than 256 KiB.")
     }
@@ -71,7 +78,7 @@ impl<'a> Describe<'a> {
     }
 
     pub(super) fn gives<T: JsonSchema>(mut self, status: u16, description: &'static str) -> Self {
-        let schema = self.generator.subschema_for::<T>().to_value();
+        let schema = self.schemas.answers.subschema_for::<T>().to_value();
         self.operation.answers.push(Answer { status, description, content: Some((JSON, schema)) });
         self
     }
@@ -110,13 +117,13 @@ impl<'a> Describe<'a> {
     }
 }
 
-pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
+pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let mut operations = vec![
-        Describe::new(generator, "get", "/control/health", "health", "Whether the control plane is up.")
+        Describe::new(schemas, "get", "/control/health", "health", "Whether the control plane is up.")
             .gives::<HealthBody>(200, "It is.")
             .done(),
         Describe::new(
-            generator,
+            schemas,
             "post",
             "/control/send_input",
             "sendInput",
@@ -125,16 +132,16 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
         .takes::<SendInputBody>()
         .command()
         .done(),
-        Describe::new(generator, "post", "/control/resize", "resize", "Change the terminal's size.")
+        Describe::new(schemas, "post", "/control/resize", "resize", "Change the terminal's size.")
             .takes::<ResizeBody>()
             .command()
             .done(),
-        Describe::new(generator, "post", "/control/signal", "signal", "Send a signal to the program.")
+        Describe::new(schemas, "post", "/control/signal", "signal", "Send a signal to the program.")
             .takes::<SignalBody>()
             .command()
             .done(),
         Describe::new(
-            generator,
+            schemas,
             "post",
             "/control/mark",
             "mark",
@@ -143,7 +150,7 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
         .takes::<MarkBody>()
         .command()
         .done(),
-        Describe::new(generator, "post", "/control/wait", "wait", "Wait until a condition holds.")
+        Describe::new(schemas, "post", "/control/wait", "wait", "Wait until a condition holds.")
             .takes::<WaitRequest>()
             .gives::<WaitBody>(200, "The condition holds.")
             .gives::<WaitBody>(408, "It did not in time.")
@@ -151,15 +158,15 @@ pub(super) fn all(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .fails(503, "Too many waits are open, or the session is gone.")
             .done(),
     ];
-    operations.extend(views(generator));
-    operations.extend(streams(generator));
-    operations.extend(super::conversation::all(generator));
+    operations.extend(views(schemas));
+    operations.extend(streams(schemas));
+    operations.extend(super::conversation::all(schemas));
     operations
 }
 
-fn views(generator: &mut SchemaGenerator) -> Vec<Operation> {
+fn views(schemas: &mut Schemas) -> Vec<Operation> {
     vec![
-        Describe::new(generator, "get", "/control/screen", "screen", "What a person would see now.")
+        Describe::new(schemas, "get", "/control/screen", "screen", "What a person would see now.")
             .query("format", json!({"enum": ["text", "cells"]}), "`cells` adds every cell with its looks.")
             .query("history", switch(), "`1` adds the retained raw output.")
             .query("now", switch(), "`1` does not wait for a frame to be complete or for the effect of what was typed.")
@@ -168,22 +175,22 @@ fn views(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .fails(400, "The query is not what it should be.")
             .gone()
             .done(),
-        Describe::new(generator, "get", "/control/screenshot.svg", "screenshotSvg", "The screen as an SVG picture.")
+        Describe::new(schemas, "get", "/control/screenshot.svg", "screenshotSvg", "The screen as an SVG picture.")
             .text(200, "image/svg+xml", "The picture.")
             .fails(400, "The screen has no picture.")
             .gone()
             .done(),
-        Describe::new(generator, "get", "/control/screenshot.png", "screenshotPng", "The screen as a PNG picture.")
+        Describe::new(schemas, "get", "/control/screenshot.png", "screenshotPng", "The screen as a PNG picture.")
             .query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "2 unless said otherwise.")
             .text(200, "image/png", "The picture.")
             .fails(400, "The query is not what it should be, or the screen is too large for a picture.")
             .gone()
             .done(),
-        Describe::new(generator, "get", "/control/state", "state", "What is known beside the screen.")
+        Describe::new(schemas, "get", "/control/state", "state", "What is known beside the screen.")
             .gives::<ClientState>(200, "The state.")
             .gone()
             .done(),
-        Describe::new(generator, "get", "/control/messages", "messages", "The conversation, filtered.")
+        Describe::new(schemas, "get", "/control/messages", "messages", "The conversation, filtered.")
             .query("limit", json!({"type": "integer", "minimum": 0}), "The newest so many; 100 unless said otherwise.")
             .query("kind", json!({"type": "string"}), "Only of this kind.")
             .query("from", json!({"type": "string"}), "Only from this sender.")
@@ -192,22 +199,22 @@ fn views(generator: &mut SchemaGenerator) -> Vec<Operation> {
             .fails(400, "The query is not what it should be.")
             .gone()
             .done(),
-        Describe::new(generator, "get", "/control/metrics", "metrics", "Counters and latencies for Prometheus.")
+        Describe::new(schemas, "get", "/control/metrics", "metrics", "Counters and latencies for Prometheus.")
             .text(200, "text/plain", "The metrics.")
             .gone()
             .done(),
-        Describe::new(generator, "get", "/openapi.json", "openapi", "This description.")
+        Describe::new(schemas, "get", "/openapi.json", "openapi", "This description.")
             .gives::<Value>(200, "An OpenAPI 3.1 document.")
             .done(),
-        Describe::new(generator, "get", "/docs", "docs", "This description for people.")
+        Describe::new(schemas, "get", "/docs", "docs", "This description for people.")
             .text(200, "text/html", "A page.")
             .done(),
     ]
 }
 
-fn streams(generator: &mut SchemaGenerator) -> Vec<Operation> {
+fn streams(schemas: &mut Schemas) -> Vec<Operation> {
     // Named so that its schema is part of the description; the transports wrap it.
-    let _ = generator.subschema_for::<StreamBody>();
+    let _ = schemas.answers.subschema_for::<StreamBody>();
     let watched = |describe: Describe<'_>| {
         describe
             .query("after", json!({"type": "string"}), "Go on after this event: EPOCH.SEQ.")
@@ -224,7 +231,7 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         watched(
             Describe::new(
-                generator,
+                schemas,
                 "get",
                 "/control/events",
                 "events",
@@ -234,7 +241,7 @@ fn streams(generator: &mut SchemaGenerator) -> Vec<Operation> {
         ),
         watched(
             Describe::new(
-                generator,
+                schemas,
                 "get",
                 "/control/stream",
                 "stream",
