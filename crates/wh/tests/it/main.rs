@@ -14,6 +14,7 @@ mod openapi;
 mod recording;
 mod resize;
 mod safety;
+mod snapshot;
 mod spec;
 mod stream;
 mod waits;
