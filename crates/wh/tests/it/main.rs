@@ -17,6 +17,7 @@ mod safety;
 mod snapshot;
 mod spec;
 mod stream;
+mod typescript;
 mod waits;
 
 /// The binary under test.

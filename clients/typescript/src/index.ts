@@ -1,0 +1,15 @@
+export {
+  CLITestClient,
+  Wheelhouse,
+  type CallOptions,
+  type CommandOptions,
+  type ConnectOptions,
+  type MessagesOptions,
+  type PatienceOptions,
+  type ScreenOptions,
+  type StartOptions,
+} from './client.js';
+export { WheelhouseError } from './error.js';
+export type { Answer, HistoryItem, Question, Receipt } from './space.js';
+export type * from './types.js';
+export type { ClientState as CLIStateSnapshot, ClientState as CLIState, ScreenBody as ScreenResponse } from './types.js';

@@ -1,0 +1,601 @@
+// The bodies of the control plane, from the description that wh gives of itself (GET /openapi.json).
+// Written by scripts/generate.mjs; do not edit.
+
+/** One acknowledgement. */
+export interface Acknowledgement {
+  /** Whose message it is about. */
+  from: string;
+  /** Its id. */
+  id: string;
+  /** Since when. */
+  requestedAt: string;
+  /** `pending`, `granted` or `denied`. */
+  status: "pending" | "granted" | "denied";
+  /** Who must acknowledge. */
+  to: string;
+}
+
+/** What waits for an acknowledgement. */
+export interface Acknowledgements {
+  /** Ids that wait for this participant. */
+  myPending: Array<string>;
+  /** From others. */
+  pending: Array<Acknowledgement>;
+}
+
+/** One open stream. */
+export interface ActiveStream {
+  /** When its last frame came. */
+  lastActivityAt: string;
+  /** When. */
+  openedAt: string;
+  /** Who asked for it. */
+  openedBy: string;
+  /** Its id. */
+  streamId: string;
+}
+
+/** One cell. What is at its default is left out. */
+export interface CellBody {
+  /** `bold`, `dim`, `italic`, `inverse`, `hidden`, `strikethrough`. */
+  attributes?: Array<string>;
+  /** Background, likewise. */
+  bg?: string;
+  /** Foreground: `#rrggbb`, or the palette's index as a string. */
+  fg?: string;
+  /** Where the cell links to. */
+  hyperlink?: string;
+  /** The character with its combining marks; empty in the second half of a wide one. */
+  text: string;
+  /** `single`, `double`, `curly`, `dotted` or `dashed`. */
+  underline?: "single" | "double" | "curly" | "dotted" | "dashed";
+  /** The underline's own colour. */
+  underline_color?: string;
+  /** Columns: 1, 2, or 0 in the second half of a wide character. */
+  width: number;
+}
+
+/** Whom the next chat goes to, and why. */
+export interface ChatTargets {
+  /** What holds. */
+  effective: Array<string> | null;
+  /** The space's default. */
+  globalDefault: Array<string> | null;
+  /** Chosen for now. */
+  override: Array<string> | null;
+  /** The participant's default. */
+  participantDefault: Array<string> | null;
+}
+
+/** The whole state. The default is that of a client that knows nothing yet. */
+export interface ClientState {
+  /** What waits for an acknowledgement. */
+  acknowledgements: Acknowledgements;
+  /** Whom the next chat goes to. */
+  chatTargets: ChatTargets;
+  /** The conversation as envelopes. */
+  messages: Array<Message>;
+  /** What each participant said of itself. */
+  participantStatuses: Record<string, ParticipantStatus>;
+  /** Who takes part. */
+  participants: Array<string>;
+  /** Whether the space is paused. */
+  pauseState: PauseState | null;
+  /** The session under control. */
+  session?: SessionFacts;
+  /** Open streams and their last frames. */
+  streams: Streams;
+  /** Its terminal. */
+  terminal?: TerminalFacts;
+  /** What each participant can do. */
+  toolCatalog: Record<string, Array<Tool>>;
+  /** What the terminal UI shows. */
+  ui: Ui;
+}
+
+/** Where the cursor is and how it looks. */
+export interface CursorBody {
+  /** Whether it blinks. */
+  blinking: boolean;
+  /** `block`, `underline` or `beam`. */
+  style: "block" | "underline" | "beam";
+  /** Whether it is shown. */
+  visible: boolean;
+  /** Column. */
+  x: number;
+  /** Row. */
+  y: number;
+}
+
+/** Every error answer. */
+export interface ErrorBody {
+  /** The value that was wrong and what to do. */
+  detail?: string;
+  /** What was wrong, in a few stable words. */
+  error: string;
+  /** Where in a condition the error is, counted in characters from 0. */
+  position?: number;
+}
+
+/** How a program ended. */
+export interface ExitBody {
+  /** As a shell shows it: 128+n for signal n. */
+  code: number;
+  /** The signal's number, if one ended it. */
+  signal: number | null;
+}
+
+/** A screen in a stream. */
+export interface FrameBody {
+  /** The cursor. */
+  cursor: CursorBody;
+  /** Frames since the start. */
+  frames_rendered: number;
+  /** The fingerprint, as of `/control/screen`. */
+  hash: string;
+  /** Rows. */
+  height: number;
+  /** The text, if that was asked for. */
+  plain?: string;
+  /** The drawing, if that was asked for. */
+  raw?: string;
+  /** Columns. */
+  width: number;
+}
+
+/** `GET /control/health`. */
+export interface HealthBody {
+  /** Always true: an engine that cannot answer does not answer. */
+  ok: boolean;
+  /** Whole seconds since the engine started. */
+  uptime: number;
+  /** The version of wh. */
+  version: string;
+}
+
+/** `POST /control/mark`. */
+export interface MarkBody {
+  /** The name of this moment; may be empty. */
+  label: string;
+  /** Makes a retry safe. */
+  request_id?: string | null;
+}
+
+/** One envelope. */
+export interface Message {
+  /** Its sender. */
+  from: string | null;
+  /** Its id. */
+  id: string;
+  /** Its kind: `chat`, `mcp/request`, …. */
+  kind: string;
+  /** What it says. */
+  payload: unknown;
+  /** When it was added. */
+  receivedAt: string;
+  /** Whether this client sent it. */
+  sent: boolean;
+  /** Its addressees; null is everybody. */
+  to: Array<string> | null;
+}
+
+/** `GET /control/messages`. */
+export interface MessagesBody {
+  /** Those returned. */
+  filtered: number;
+  /** Those that passed the filters, the newest `limit` of them, oldest first. */
+  messages: Array<Message>;
+  /** All messages of the conversation. */
+  total: number;
+}
+
+/** The terminal's switches. */
+export interface ModesBody {
+  /** Cursor keys send application codes. */
+  application_cursor: boolean;
+  /** The keypad sends application codes. */
+  application_keypad: boolean;
+  /** Pastes are bracketed. */
+  bracketed_paste: boolean;
+  /** Focus changes are reported. */
+  focus_events: boolean;
+  /** Flags of the kitty keyboard protocol. */
+  kitty_keyboard: number;
+  /** xterm's modifyOtherKeys level. */
+  modify_other_keys: number;
+  /** `off`, `click`, `drag` or `motion`. */
+  mouse: "off" | "click" | "drag" | "motion";
+  /** `legacy`, `utf8` or `sgr`. */
+  mouse_encoding: "legacy" | "utf8" | "sgr";
+}
+
+/** One mouse event, at a cell counted from the top left, from 0. */
+export interface MouseBody {
+  /** `press`, `release`, `move`, `wheel_up`, `wheel_down`, `wheel_left` or `wheel_right`. */
+  action: "press" | "release" | "move" | "wheel_up" | "wheel_down" | "wheel_left" | "wheel_right";
+  /** `left`, `middle` or `right`; `left` when absent, none for a move. */
+  button?: "left" | "middle" | "right" | null;
+  /** `ctrl`, `alt`, `shift` held down meanwhile. */
+  modifiers?: Array<string>;
+  /** Column. */
+  x: number;
+  /** Row. */
+  y: number;
+}
+
+/** What a participant said of itself. */
+export interface ParticipantStatus {
+  /** When. */
+  lastUpdated: string | null;
+  /** A word. */
+  status: string;
+  /** A sentence. */
+  summary: string | null;
+}
+
+/** A pause of the space. */
+export interface PauseState {
+  /** Whether it holds. */
+  active: boolean;
+  /** Until when. */
+  expiresAt: string | null;
+  /** Why. */
+  reason: string | null;
+  /** Who asked for it. */
+  requestedBy: string | null;
+}
+
+/** What waits for the person's answer. */
+export interface PendingOperation {
+  /** When. */
+  createdAt: string;
+  /** Its id. */
+  id: string;
+  /** Its kind. */
+  kind: string;
+  /** Who asked. */
+  requestedBy: string;
+}
+
+/** The reasoning bar. */
+export interface Reasoning {
+  /** Whether somebody reasons now. */
+  active: boolean;
+  /** For how long. */
+  elapsedMs: number;
+  /** Who. */
+  participant: string | null;
+  /** What about. */
+  preview: string | null;
+  /** At what cost. */
+  tokens: number | null;
+}
+
+/** `POST /control/resize`. */
+export interface ResizeBody {
+  /** Rows. */
+  height: number;
+  /** Makes a retry safe. */
+  request_id?: string | null;
+  /** Columns. */
+  width: number;
+}
+
+/** The screen that a person would see now. */
+export interface ScreenBody {
+  /** Whether the alternate screen is shown. */
+  alternate_screen: boolean;
+  /** With `?format=cells`: every cell of every row. */
+  cells?: Array<Array<CellBody>>;
+  /** The cursor, from the top left, from 0. */
+  cursor: CursorBody;
+  /** Frames since the start. */
+  frames_rendered: number;
+  /** A fingerprint of what is shown: the same screen has the same hash, in every run. */
+  hash: string;
+  /** Rows. */
+  height: number;
+  /** When the last frame was complete; null before the first. */
+  last_frame: string | null;
+  /** The text, a line a row, padded to the width. */
+  lines: Array<string>;
+  /** What the program has switched on. */
+  modes: ModesBody;
+  /** The text, a line a row, without trailing blanks. */
+  plain: string;
+  /** The frame with its colours and attributes: written to a blank terminal of the same size, it draws the same frame. */
+  raw: string;
+  /** The retained raw output. */
+  scrollback: ScrollbackBody;
+  /** The window title that the program set. */
+  title: string | null;
+  /** Columns. */
+  width: number;
+}
+
+/** The retained raw output: the program's own bytes. */
+export interface ScrollbackBody {
+  /** Characters retained. */
+  buffer_size: number;
+  /** With `?history=1`: the output itself. */
+  raw?: string;
+  /** Whether older ones were dropped. */
+  truncated: boolean;
+}
+
+/** `POST /control/send_input`: at least one of `text`, `paste`, `key`, `keys`, `mouse`, sent in that order as one command. */
+export interface SendInputBody {
+  /** One key by name. */
+  key?: string | null;
+  /** Several keys by name. */
+  keys?: Array<string> | null;
+  /** One mouse event. */
+  mouse?: MouseBody | null;
+  /** Pasted: in brackets if the program asked for that. */
+  paste?: string | null;
+  /** Makes a retry safe. */
+  request_id?: string | null;
+  /** Typed as it is, byte for byte. */
+  text?: string | null;
+}
+
+/** What a command that was carried out answers. */
+export interface SentBody {
+  /** Whether the terminal has taken every byte. False: they wait, in order, for a program that does not read. */
+  delivered: boolean;
+  /** The id was seen before: nothing was sent, and the rest of this body is the first answer's. */
+  duplicate: boolean;
+  /** What was injected, as it was named in the request. */
+  injected?: string;
+  /** Always true. */
+  ok: boolean;
+  /** The caller's id, if it gave one. */
+  request_id?: string;
+}
+
+/** The session under control. */
+export interface SessionFacts {
+  /** What runs. */
+  command: Array<string>;
+  /** What says so: `process`. */
+  evidence: string;
+  /** How it ended. */
+  exit: ExitBody | null;
+  /** wh's own id for it. */
+  id: string;
+  /** Waits that are open now. */
+  openWaits: number;
+  /** The program's process id. */
+  pid: number | null;
+  /** Bytes that the program has not taken yet. */
+  queuedInput: number;
+  /** Since when. */
+  since: string;
+  /** `running`, `stopped` or `exited`. */
+  status: "running" | "stopped" | "exited";
+}
+
+/** The signal board. */
+export interface SignalBoard {
+  /** Acknowledgements shown. */
+  ackCount: number;
+  /** Whether it is open. */
+  expanded: boolean;
+  /** `open`, `close` or `auto` if the person chose. */
+  override: "open" | "close" | "auto" | null;
+  /** The pause shown. */
+  pauseState: SignalPause | null;
+  /** Statuses shown. */
+  statusCount: number;
+}
+
+/** `POST /control/signal`. */
+export interface SignalBody {
+  /** Makes a retry safe. */
+  request_id?: string | null;
+  /** `INT`, `TERM`, …; with or without `SIG`. */
+  signal: string;
+  /** `program` (the process group that wh started; the default) or `foreground` (the terminal's foreground group). */
+  target?: "program" | "foreground" | null;
+}
+
+/** A pause as the board shows it. */
+export interface SignalPause {
+  /** Who is paused. */
+  participant: string;
+  /** Why. */
+  reason: string | null;
+}
+
+/** One message to somebody who watches. */
+export type StreamBody = {
+  /** The run that the numbers are of. */
+  epoch: string;
+  /** The screen, if frames were asked for. */
+  screen?: FrameBody;
+  /** The number of the last event that the snapshot contains. */
+  seq: number;
+  /** The state. */
+  state: ClientState;
+  type: "snapshot";
+} | ({
+  /** What runs. */
+  command: Array<string>;
+  event: "started";
+  /** Its process id. */
+  pid: number;
+} | {
+  /** How many bytes. */
+  bytes: number;
+  event: "typed";
+} | {
+  event: "resized";
+  /** Rows. */
+  height: number;
+  /** Columns. */
+  width: number;
+} | {
+  event: "title";
+  /** The title. */
+  title: string | null;
+} | {
+  /** So many times at once. */
+  count: number;
+  event: "bell";
+} | {
+  /** As it wrote it. */
+  directory: string;
+  event: "directory";
+} | {
+  event: "notification";
+  /** Of this. */
+  text: string;
+} | {
+  event: "progress";
+  /** As it wrote it. */
+  progress: string;
+} | {
+  event: "shell_mark";
+  /** `A` prompt, `B` input, `C` output, `D;code` done. */
+  mark: string;
+} | {
+  event: "marked";
+  /** By this name. */
+  label: string;
+} | {
+  event: "attached";
+} | {
+  event: "detached";
+} | {
+  event: "stopped";
+} | {
+  event: "continued";
+} | {
+  /** As a shell shows it. */
+  code: number;
+  event: "exited";
+  /** The signal, if one ended it. */
+  signal: number | null;
+}) & {
+  /** When. */
+  at: string;
+  /** The run that the number is of. */
+  epoch: string;
+  /** Its number. */
+  seq: number;
+  type: "event";
+} | FrameBody & {
+  type: "frame";
+} | {
+  /** The run. */
+  epoch: string;
+  /** The number of the last event. */
+  seq: number;
+  type: "heartbeat";
+} | {
+  /** Why. */
+  reason: string;
+  type: "reset";
+} | {
+  /** Why. */
+  reason: string;
+  type: "dropped";
+};
+
+/** One frame of a stream. */
+export interface StreamFrame {
+  /** What it carries. */
+  payload: unknown;
+  /** Its stream. */
+  streamId: string;
+  /** When it came. */
+  timestamp: string;
+}
+
+/** Open streams and their last frames. */
+export interface Streams {
+  /** The open ones. */
+  active: Array<ActiveStream>;
+  /** The last frames of all, oldest first. */
+  recentFrames: Array<StreamFrame>;
+}
+
+/** The session's terminal. */
+export interface TerminalFacts {
+  /** Whether the alternate screen is shown. */
+  alternateScreen: boolean;
+  /** Whether a person's terminal is attached. */
+  attached: boolean;
+  /** Bells so far. */
+  bells: number;
+  /** Where the shell says it is (OSC 7). */
+  directory: string | null;
+  /** Frames so far. */
+  framesRendered: number;
+  /** Rows. */
+  height: number;
+  /** The last notification (OSC 9, OSC 777). */
+  notification: string | null;
+  /** Bytes that the program has written so far. */
+  outputBytes: number;
+  /** The last progress report (OSC 9;4), as the program wrote it. */
+  progress: string | null;
+  /** The last shell integration mark (OSC 133): `A` prompt, `B` input, `C` output, `D;code` done. */
+  shellMark: string | null;
+  /** The window title. */
+  title: string | null;
+  /** Columns. */
+  width: number;
+}
+
+/** Something that a participant can do. */
+export interface Tool {
+  /** What it does. */
+  description: string | null;
+  /** Its name for people. */
+  displayName: string | null;
+  /** What it takes. */
+  inputSchema: unknown;
+  /** Its name. */
+  name: string;
+}
+
+/** What the terminal UI shows. */
+export interface Ui {
+  /** What waits for the person's answer. */
+  pendingOperation: PendingOperation | null;
+  /** The reasoning bar. */
+  reasoning: Reasoning;
+  /** Whether stream frames are shown. */
+  showStreams: boolean;
+  /** The signal board. */
+  signalBoard: SignalBoard;
+  /** Columns. */
+  terminalWidth: number | null;
+  /** Whether details are shown. */
+  verboseMode: boolean;
+}
+
+/** How a wait ended: matched (200), timed out (408), or the program ended first (409). */
+export interface WaitBody {
+  /** The same in words. */
+  detail?: string;
+  /** Milliseconds waited. */
+  elapsed: number;
+  /** `timeout` or `exited` when not matched. */
+  error?: "timeout" | "exited";
+  /** Whether the condition held. */
+  matched: boolean;
+  /** The same as `matched`. */
+  ok: boolean;
+  /** The screen's last lines that are not blank, when not matched. */
+  screen?: Array<string>;
+}
+
+/** `POST /control/wait`. */
+export interface WaitRequest {
+  /** What to wait for. */
+  condition: string;
+  /** Milliseconds; 5000 when absent. */
+  timeout?: number | null;
+}
