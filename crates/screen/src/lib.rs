@@ -1,8 +1,9 @@
 //! What a terminal shows. [`vt`] turns a program's bytes into a grid, [`frame`] is that grid resolved, [`render`] draws
-//! it, [`keys`], [`mouse`] and [`paste`] turn gestures into the bytes that the program expects. All pure; only [`pty`]
-//! does IO.
+//! it, [`keys`], [`mouse`] and [`paste`] turn gestures into the bytes that the program expects, and [`decode`] turns such
+//! bytes back. All pure; only [`pty`] does IO.
 
 pub mod cast;
+pub mod decode;
 pub mod frame;
 pub mod keys;
 pub mod log;
