@@ -1,3 +1,4 @@
 //! What a person sees of a space in the terminal. Each part here is pure: state and a size in, styled lines or cells out.
 
+pub mod composer;
 pub mod theme;
