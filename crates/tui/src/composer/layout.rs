@@ -109,6 +109,7 @@ impl Glyph {
             shown.truncate(room.saturating_sub(1));
             shown.push('…');
         }
-        Self { offset, width: Span::raw(shown.as_str()).width(), shown, chip }
+        // Marks can make a character wider than any room.
+        Self { offset, width: Span::raw(shown.as_str()).width().min(room), shown, chip }
     }
 }

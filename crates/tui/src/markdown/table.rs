@@ -1,0 +1,128 @@
+//! Tables in frames that fit: columns shrink and cells wrap; where even that leaves no room, a row is a list.
+
+use pulldown_cmark::Alignment;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::theme::Theme;
+use crate::wrap::{self, Piece};
+
+/// A table while it is read: rows of cells, the first with the names of the columns.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) alignments: Vec<Alignment>,
+    pub(super) rows: Vec<Vec<Vec<Piece>>>,
+}
+
+/// Narrower than this a column cannot be read.
+const NARROWEST: usize = 4;
+
+/// What a column takes beside its text: a blank on either side and a frame.
+const AROUND: usize = 3;
+
+impl Table {
+    pub(super) fn lines(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let natural: Vec<usize> = (0..columns).map(|column| self.natural_width(column)).collect();
+        let room = width.saturating_sub(columns * AROUND + 1);
+        let least: usize = natural.iter().map(|natural| (*natural).min(NARROWEST)).sum();
+        if columns == 0 || least > room {
+            return self.list(width, theme);
+        }
+        self.framed(&fitted(&natural, room), theme)
+    }
+
+    fn natural_width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let widths = cells.flat_map(|cell| wrap::words(cell, usize::MAX)).map(|line| line.width());
+        widths.max().unwrap_or(0).max(1)
+    }
+
+    fn framed(&self, widths: &[usize], theme: &Theme) -> Vec<Line<'static>> {
+        let edge = |left: &str, cross: &str, right: &str| {
+            let bars: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
+            Line::styled(format!("{left}{}{right}", bars.join(cross)), theme.border)
+        };
+        let rows: Vec<Vec<Line<'static>>> = self.rows.iter().map(|row| self.row(row, widths, theme)).collect();
+        // Rows of several lines cannot be told apart without something between them.
+        let ruled = rows.iter().skip(1).any(|row| row.len() > 1);
+        let mut lines = vec![edge("┌", "┬", "┐")];
+        for (index, row) in rows.into_iter().enumerate() {
+            if index == 1 || (index > 1 && ruled) {
+                lines.push(edge("├", "┼", "┤"));
+            }
+            lines.extend(row);
+        }
+        lines.push(edge("└", "┴", "┘"));
+        lines
+    }
+
+    fn row(&self, row: &[Vec<Piece>], widths: &[usize], theme: &Theme) -> Vec<Line<'static>> {
+        let empty = Vec::new();
+        let cells: Vec<Vec<Line<'static>>> = widths
+            .iter()
+            .enumerate()
+            .map(|(column, width)| wrap::words(row.get(column).unwrap_or(&empty), *width))
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        let bar = || Span::styled("│", theme.border);
+        let mut lines = Vec::with_capacity(height);
+        for index in 0..height {
+            let mut spans = vec![bar()];
+            for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+                let line = cell.get(index).cloned().unwrap_or_default();
+                let free = width.saturating_sub(line.width());
+                let left = match self.alignments.get(column) {
+                    Some(Alignment::Right) => free,
+                    Some(Alignment::Center) => free / 2,
+                    _ => 0,
+                };
+                spans.push(blanks(left + 1));
+                spans.extend(line.spans);
+                spans.push(blanks(free - left + 1));
+                spans.push(bar());
+            }
+            lines.push(Line::from(spans));
+        }
+        lines
+    }
+
+    /// Each row as `column: cell`, one below the other.
+    fn list(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        let Some((names, rows)) = self.rows.split_first() else { return lines };
+        for (index, row) in rows.iter().enumerate() {
+            if index > 0 {
+                lines.push(Line::default());
+            }
+            for (column, cell) in row.iter().enumerate() {
+                let mut pieces = names.get(column).cloned().unwrap_or_default();
+                pieces.push(Piece::new(": ", theme.dim));
+                pieces.extend(cell.iter().cloned());
+                lines.extend(wrap::words(&pieces, width));
+            }
+        }
+        if rows.is_empty() {
+            lines.extend(names.iter().flat_map(|name| wrap::words(name, width)));
+        }
+        lines
+    }
+}
+
+fn blanks(count: usize) -> Span<'static> {
+    Span::styled(" ".repeat(count), Style::new())
+}
+
+/// Widths that fit: narrow columns keep theirs, and the others share what is left.
+fn fitted(natural: &[usize], room: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..natural.len()).collect();
+    order.sort_by_key(|column| natural[*column]);
+    let mut widths = natural.to_vec();
+    let mut left = room;
+    for (index, column) in order.iter().enumerate() {
+        let share = left / (order.len() - index);
+        widths[*column] = natural[*column].min(share.max(1));
+        left -= widths[*column].min(left);
+    }
+    widths
+}

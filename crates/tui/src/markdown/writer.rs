@@ -1,0 +1,330 @@
+//! Lines from the parser's events: blocks within blocks, each with what stands before its lines.
+
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::highlight::highlight;
+use super::table::Table;
+use crate::theme::Theme;
+use crate::visible::visible;
+use crate::wrap::{self, Piece};
+
+/// What stands before the lines of a block: a quote's bar, an item's mark and then blanks.
+struct Margin {
+    first: Option<Span<'static>>,
+    rest: Span<'static>,
+}
+
+/// Text keeps at least this much room, however deep it is nested.
+const LEAST_ROOM: usize = 5;
+
+pub(super) struct Writer<'a> {
+    theme: &'a Theme,
+    width: usize,
+    lines: Vec<Line<'static>>,
+    margins: Vec<Margin>,
+    /// The styles of the words being written, innermost last.
+    styles: Vec<Style>,
+    /// The words of the block being written.
+    words: Vec<Piece>,
+    /// Per list the next number, if it has numbers.
+    lists: Vec<Option<u64>>,
+    /// Nothing stands before the next block where it stands.
+    fresh: bool,
+    /// Per link its address, and in which piece and where in it its words begin.
+    links: Vec<(String, (usize, usize))>,
+    code: Option<(String, String)>,
+    table: Option<Table>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(width: usize, theme: &'a Theme) -> Self {
+        Self {
+            theme,
+            width: width.max(1),
+            lines: Vec::new(),
+            margins: Vec::new(),
+            styles: vec![theme.text],
+            words: Vec::new(),
+            lists: Vec::new(),
+            fresh: true,
+            links: Vec::new(),
+            code: None,
+            table: None,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Line<'static>> {
+        self.flush();
+        self.lines
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some((_, code)) => code.push_str(&text),
+                None => self.write(&text, self.style()),
+            },
+            Event::Code(code) => self.write(&code, self.style().patch(self.theme.code)),
+            Event::InlineHtml(html) if html.starts_with("<br") => self.write("\n", self.style()),
+            Event::Html(html) | Event::InlineHtml(html) => self.write(&html, self.theme.dim),
+            Event::SoftBreak | Event::HardBreak => self.write("\n", self.style()),
+            Event::Rule => {
+                self.block();
+                let rule = Span::styled("─".repeat(self.room()), self.theme.border);
+                self.put(vec![Line::from(rule)]);
+            }
+            Event::TaskListMarker(done) => {
+                let mark =
+                    if done { Span::styled("☑ ", self.theme.success) } else { Span::styled("☐ ", self.theme.dim) };
+                if let Some(first) = self.margins.last_mut().and_then(|margin| margin.first.as_mut()) {
+                    let indent = first.content.len() - first.content.trim_start().len();
+                    // The mark is as wide as a bullet's; a number keeps its blanks.
+                    let blanks = first.width().saturating_sub(indent + 2);
+                    *first = Span::styled(
+                        format!("{}{}{}", " ".repeat(indent), mark.content, " ".repeat(blanks)),
+                        mark.style,
+                    );
+                }
+            }
+            Event::FootnoteReference(name) => self.write(&format!("[{name}]"), self.theme.dim),
+            Event::InlineMath(math) | Event::DisplayMath(math) => self.write(&math, self.theme.code),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.block(),
+            Tag::Heading { level, .. } => {
+                self.block();
+                self.styles.push(self.heading(level));
+            }
+            Tag::BlockQuote(_) => {
+                self.block();
+                self.styles.push(self.style().patch(self.theme.quote));
+                let bar = Span::styled("▎ ", self.theme.border);
+                self.indent(None, bar);
+            }
+            Tag::CodeBlock(kind) => {
+                self.block();
+                let label = match kind {
+                    CodeBlockKind::Fenced(label) => visible(&label).into_owned(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((label, String::new()));
+            }
+            Tag::List(number) => {
+                if self.lists.is_empty() {
+                    self.block();
+                } else {
+                    self.flush();
+                }
+                self.lists.push(number);
+            }
+            Tag::Item => {
+                self.flush();
+                self.item();
+            }
+            Tag::Table(alignments) => {
+                self.block();
+                self.table = Some(Table { alignments, rows: Vec::new() });
+            }
+            Tag::TableHead => {
+                self.styles.push(self.style().patch(self.theme.strong));
+                self.row();
+            }
+            Tag::TableRow => self.row(),
+            Tag::Emphasis => self.styles.push(self.style().patch(self.theme.emphasis)),
+            Tag::Strong => self.styles.push(self.style().patch(self.theme.strong)),
+            Tag::Strikethrough => self.styles.push(self.style().patch(self.theme.strike)),
+            Tag::Link { dest_url, .. } => self.link(&dest_url),
+            Tag::Image { dest_url, .. } => {
+                self.write("[image] ", self.theme.dim);
+                self.link(&dest_url);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.flush(),
+            TagEnd::Heading(_) => {
+                self.flush();
+                self.styles.pop();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.flush();
+                self.margins.pop();
+                self.styles.pop();
+            }
+            TagEnd::CodeBlock => self.code_block(),
+            TagEnd::List(_) => {
+                self.flush();
+                self.lists.pop();
+            }
+            TagEnd::Item => {
+                self.flush();
+                // An item without words is still there.
+                if self.margins.last().is_some_and(|margin| margin.first.is_some()) {
+                    self.put(vec![Line::default()]);
+                }
+                self.margins.pop();
+                self.fresh = false;
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.put(table.lines(self.room(), self.theme));
+                }
+            }
+            TagEnd::TableHead => {
+                self.styles.pop();
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.words);
+                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or(self.theme.text)
+    }
+
+    fn heading(&self, level: HeadingLevel) -> Style {
+        match level {
+            HeadingLevel::H1 => self.theme.heading.add_modifier(Modifier::UNDERLINED),
+            HeadingLevel::H2 => self.theme.heading,
+            _ => self.theme.strong,
+        }
+    }
+
+    fn write(&mut self, text: &str, style: Style) {
+        // The parser turns `&#27;` into what it stands for.
+        let text = visible(text);
+        match self.words.last_mut() {
+            Some(piece) if piece.style == style => piece.text.push_str(&text),
+            _ => self.words.push(Piece::new(text, style)),
+        }
+    }
+
+    /// A block begins: what was written before it is put down, with a blank line between.
+    fn block(&mut self) {
+        self.flush();
+        if !self.fresh {
+            let line = self.margined(Line::default(), true);
+            self.lines.push(line);
+        }
+        self.fresh = true;
+    }
+
+    fn item(&mut self) {
+        let depth = self.lists.len();
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let mark = format!("{number}. ");
+                *number = number.saturating_add(1);
+                mark
+            }
+            _ => ["• ", "◦ ", "▪ "][(depth + 2) % 3].to_owned(),
+        };
+        let blanks = Span::raw(" ".repeat(mark.width()));
+        self.indent(Some(Span::styled(mark, self.theme.accent)), blanks);
+        self.fresh = true;
+    }
+
+    /// A margin more; without room for it, none: words are worth more than their place.
+    fn indent(&mut self, first: Option<Span<'static>>, rest: Span<'static>) {
+        let wanted = rest.width();
+        if self.room() < wanted + LEAST_ROOM {
+            self.margins.push(Margin { first: None, rest: Span::raw("") });
+        } else {
+            self.margins.push(Margin { first, rest });
+        }
+    }
+
+    fn room(&self) -> usize {
+        let margins: usize = self.margins.iter().map(|margin| margin.rest.width()).sum();
+        self.width.saturating_sub(margins).max(1)
+    }
+
+    fn flush(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        if words.iter().all(|piece| piece.text.trim().is_empty()) {
+            return;
+        }
+        self.put(wrap::words(&words, self.room()));
+    }
+
+    fn put(&mut self, lines: Vec<Line<'static>>) {
+        for line in lines {
+            let line = self.margined(line, false);
+            self.lines.push(line);
+        }
+        self.fresh = false;
+    }
+
+    fn margined(&mut self, line: Line<'static>, between: bool) -> Line<'static> {
+        let mut spans = Vec::with_capacity(self.margins.len() + line.spans.len());
+        for margin in &mut self.margins {
+            let first = if between { None } else { margin.first.take() };
+            spans.push(first.unwrap_or_else(|| margin.rest.clone()));
+        }
+        spans.extend(line.spans.into_iter().map(|mut span| {
+            span.style = line.style.patch(span.style);
+            span
+        }));
+        spans.retain(|span| !span.content.is_empty());
+        Line::from(spans)
+    }
+
+    fn code_block(&mut self) {
+        let Some((label, code)) = self.code.take() else { return };
+        let code = visible(&code);
+        if let Some(name) = label.split_whitespace().next() {
+            let name = Piece::new(name, self.theme.dim);
+            self.put(wrap::verbatim(&[name], self.room()));
+        }
+        let pieces = highlight(code.strip_suffix('\n').unwrap_or(&code), &label, self.theme);
+        self.indent(None, Span::raw("  "));
+        self.put(wrap::verbatim(&pieces, self.room()));
+        self.margins.pop();
+    }
+
+    fn row(&mut self) {
+        self.words.clear();
+        if let Some(table) = &mut self.table {
+            table.rows.push(Vec::new());
+        }
+    }
+
+    fn link(&mut self, address: &CowStr<'_>) {
+        let last = self.words.len().saturating_sub(1);
+        let begins = (last, self.words.last().map_or(0, |piece| piece.text.len()));
+        self.links.push((address.to_string(), begins));
+        self.styles.push(self.style().patch(self.theme.link));
+    }
+
+    /// The address behind the words, unless they are the address.
+    fn end_link(&mut self) {
+        self.styles.pop();
+        let Some((address, (piece, offset))) = self.links.pop() else { return };
+        let written: String = self.words.iter().skip(piece).map(|piece| piece.text.as_str()).collect();
+        let text = written.get(offset..).unwrap_or_default();
+        let same = address == text || address.strip_prefix("mailto:") == Some(text);
+        if !same && !address.is_empty() {
+            self.write(&format!(" ({address})"), self.theme.dim);
+        }
+    }
+}
