@@ -1,8 +1,9 @@
 //! Colours for code: one pass over the text that tells words, strings, numbers and comments apart. It knows no grammar
 //! and therefore neither fails on half a file nor waits for the rest of it, and costs the same for every character.
 //!
-//! Instead of `syntect`: its default syntaxes know neither TypeScript nor TOML, unpacking them takes longer than drawing
-//! a screen, and they make the program larger by more than all of this room.
+//! Instead of `syntect`: its default syntaxes know neither TypeScript nor TOML, Kotlin or a Dockerfile; with `fancy-regex` a
+//! thousand lines of Rust took it some 600 ms in a release build, and this 75 ms in a debug build, on the same busy
+//! machine (text that streams in is drawn again and again); and it makes the program larger by some 2.5 MB.
 
 use ratatui::style::Style;
 
@@ -148,7 +149,7 @@ impl<'a> Reader<'a> {
             || (after.starts_with('!') && !after.starts_with("!=") && self.language.is("rust"))
         {
             syntax.function
-        } else if first.is_uppercase() {
+        } else if first.is_uppercase() || self.language.is_type(text) {
             syntax.kind
         } else {
             syntax.plain

@@ -47,6 +47,11 @@ const SETTINGS: Language =
 
 const CONSTANTS: &str = "true false null nil none None True False undefined NaN this self super NULL nullptr";
 
+/// Types that are written small.
+const TYPES: &str = "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char str int float string bytes \
+                     list dict tuple set number boolean any unknown never error byte rune uint int32 int64 uint8 uint32 \
+                     uint64 float32 float64 size_t";
+
 const LANGUAGES: &[Language] = &[
     Language {
         names: &["rust", "rs"],
@@ -168,6 +173,10 @@ impl Language {
 
     pub(super) fn is_constant(&self, word: &str) -> bool {
         CONSTANTS.split(' ').any(|known| known == word)
+    }
+
+    pub(super) fn is_type(&self, word: &str) -> bool {
+        self.shape == Shape::Code && !self.keys && TYPES.split(' ').any(|known| known == word)
     }
 
     pub(super) fn is(&self, name: &str) -> bool {

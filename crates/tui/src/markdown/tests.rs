@@ -177,6 +177,7 @@ fn code_has_colours() {
             &[
                 ("#[test]", syntax.attribute),
                 ("'a", syntax.attribute),
+                ("str", syntax.kind),
                 ("vec", syntax.function),
                 ("true", syntax.constant),
             ],
