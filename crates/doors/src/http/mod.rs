@@ -7,6 +7,7 @@ mod feed;
 mod input;
 mod metrics;
 mod openapi;
+mod patient;
 mod screen;
 mod screenshot;
 mod serve;

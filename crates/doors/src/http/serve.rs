@@ -13,10 +13,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::debug;
 
+use super::patient::Patient;
+
 /// Connections at once. Further ones wait in the system's queue.
 const MOST_CONNECTIONS: u32 = 256;
 /// How long a connection may take to say what it wants. Also how long an idle one is kept.
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a peer may take nothing of what it is sent before it is dropped.
+const STALLED: Duration = Duration::from_secs(30);
 /// How long answers that are on their way may take after the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// Out of descriptors, say: others will be freed, and a tight loop would not help.
@@ -64,7 +68,7 @@ async fn converse(stream: TcpStream, router: Router, mut closing: Closing, place
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_PATIENCE)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(Patient::new(stream, STALLED)), TowerToHyperService::new(router))
         .with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {

@@ -225,3 +225,27 @@ fn frames_come_no_faster_than_asked() {
     }
     assert!(start.elapsed() >= Duration::from_millis(550), "three frames in {:?}", start.elapsed());
 }
+
+/// A large screen in many colours, of which something is new in every frame.
+const COLOURFUL: &str = r"for i in {1..40000}; do printf '\033[48;5;%dm#' $((i % 256)); done
+i=0; while :; do printf '\033[H%d' $i; i=$((i+1)); read -rt 0.01; done";
+
+#[test]
+fn who_has_long_stopped_reading_slows_nobody() {
+    let wh = Wh::options(WH).flags(&["--size", "400x100"]).start(&["--", "bash", "--norc", "-c", COLOURFUL]);
+    wh.wait("screen_stable 0 and frames > 5");
+    let request = "GET /control/events?frames=raw&rate=60 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut stalled = TcpStream::connect(("127.0.0.1", wh.port())).unwrap();
+    stalled.write_all(request.as_bytes()).unwrap();
+    let _silent = WebSocket::open(wh.port(), "frames=raw&rate=60");
+    let mut watcher = WebSocket::open(wh.port(), "frames=raw&rate=60");
+    let mut taken = 0;
+    // The others are sent as much, and the system does not keep it all for them.
+    while taken < 16 << 20 {
+        taken += watcher.until("frame")["raw"].as_str().unwrap().len();
+    }
+    wh.post("/control/mark", json!({"label": "still there"}));
+    assert_eq!(watcher.until("event")["label"], "still there");
+    watcher.until("frame");
+    assert!(wh.wait("frames > 0")["matched"].as_bool().unwrap());
+}
