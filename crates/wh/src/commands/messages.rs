@@ -45,7 +45,9 @@ impl Messages {
         let query: Vec<(&str, &str)> =
             filters.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
         self.door.get("messages", &query)?.show(self.door.json, |body: MessagesBody| {
-            if body.messages.is_empty() {
+            if body.total == 0 {
+                say("wh: no messages; a plain terminal program never has any");
+            } else if body.messages.is_empty() {
                 say(&format!("wh: no such messages; the conversation has {}", body.total));
             }
             body.messages.iter().map(line).collect()

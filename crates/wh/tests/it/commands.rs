@@ -156,7 +156,10 @@ fn a_script_resizes_signals_and_asks_for_the_state() {
     assert_eq!(done(runs, "wh signal int --foreground"), "sent");
     eventually("the sleep is over", || (sleeping() == 2).then_some(()));
     assert_eq!(done(runs, "wh signal SIGWINCH --json | jq .ok"), "true");
-    assert_eq!(script(runs, "wh messages").out, "");
+    assert_eq!(done(runs, "wh mark 'half way' --json | jq .ok"), "true");
+    let said = script(runs, "wh messages");
+    assert_eq!((said.code, said.out.as_str()), (0, ""));
+    assert!(said.err.contains("a plain terminal program never has any"), "{said:?}");
     assert_eq!(
         done(
             runs,
@@ -218,7 +221,7 @@ fn what_the_run_refuses_ends_with_4() {
         "--",
         "sh",
         "-c",
-        "stty raw -echo; head -c 262133 > /dev/null",
+        "stty raw -echo; head -c 262133 > /dev/null; echo last words",
     ]);
     let runs = wh.runtime_dir();
     let send = |count: u32| format!("head -c {count} /dev/zero | tr '\\0' x | wh send -");
@@ -226,8 +229,11 @@ fn what_the_run_refuses_ends_with_4() {
     done(runs, &send(262_133));
     done(runs, "wh wait exited --timeout 60s");
     assert!(fails(runs, 4, "wh send more").contains("the program has ended"));
-    assert!(fails(runs, 4, "wh signal INT").contains("the program has ended"));
-    assert!(fails(runs, 4, "wh wait 'screen_contains \"never\"'").contains("exited: the program has ended"));
+    for command in ["signal INT", "resize 90x30", "mark late", "key enter"] {
+        assert!(fails(runs, 4, &format!("wh {command}")).contains("the program has ended"), "{command}");
+    }
+    let said = fails(runs, 4, "wh wait 'screen_contains \"never\"'");
+    assert!(said.contains("exited: the program has ended") && said.contains("    last words\n"), "{said}");
     assert!(done(runs, "wh state").contains("status        exited since"));
     let busy = parrot("503 Service Unavailable", r#"{"error":"Too many waits","detail":"64 are open"}"#);
     assert!(fails(runs, 4, &format!("wh wait exited --port {busy}")).contains("too many waits: 64 are open"));
@@ -251,7 +257,18 @@ fn who_does_not_know_the_token_ends_with_5() {
         (file("right", "s3cret\n", 0o600), file("wrong", "s3cre", 0o600), file("open", "s3cret", 0o644));
     let wh = Wh::options(WH).flags(&["--control-token-file", &right]).start(&["--", "cat"]);
     let runs = wh.runtime_dir();
-    for command in ["screen", "send x", "key x", "wait exited", "resize 9x9", "signal INT", "state", "messages"] {
+    for command in [
+        "screen",
+        "send x",
+        "key x",
+        "wait exited",
+        "resize 9x9",
+        "signal INT",
+        "state",
+        "messages",
+        "mark x",
+        "shot x.png",
+    ] {
         let said = fails(runs, 5, &format!("wh {command}"));
         assert!(said.contains("--token-file FILE or WH_CONTROL_TOKEN"), "{said}");
     }
@@ -319,8 +336,18 @@ fn where_nobody_answers_it_ends_with_6_and_where_somebody_else_does_with_125() {
     let Some(mut wh) = shell() else { return };
     let runs = wh.runtime_dir().to_owned();
     let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    for command in ["screen", "send x", "key x", "wait exited", "resize 9x9", "signal INT", "state --json", "messages"]
-    {
+    for command in [
+        "screen",
+        "send x",
+        "key x",
+        "wait exited",
+        "resize 9x9",
+        "signal INT",
+        "state --json",
+        "messages",
+        "mark x",
+        "shot x.png",
+    ] {
         let said = fails(&runs, 6, &format!("wh {command} --port {free}"));
         assert!(said.contains(&format!("http://127.0.0.1:{free} does not answer")) && said.contains("wh ls"), "{said}");
     }
@@ -382,9 +409,21 @@ fn every_help_states_the_exit_codes() {
         return;
     }
     let empty = tempfile::tempdir().unwrap();
-    for command in
-        ["ls", "screen", "send", "key", "wait", "resize", "signal", "state", "messages", "completions", "man"]
-    {
+    for command in [
+        "ls",
+        "screen",
+        "send",
+        "key",
+        "wait",
+        "resize",
+        "signal",
+        "state",
+        "messages",
+        "mark",
+        "shot",
+        "completions",
+        "man",
+    ] {
         let help = done(empty.path(), &format!("NO_COLOR=1 wh {command} --help")).replace('\n', " ");
         for code in [
             "0 done or matched",
