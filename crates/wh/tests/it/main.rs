@@ -11,6 +11,7 @@ mod edges;
 mod input;
 mod lifecycle;
 mod openapi;
+mod picture;
 mod recording;
 mod resize;
 mod safety;
