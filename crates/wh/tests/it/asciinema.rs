@@ -60,7 +60,7 @@ fn converted(asciinema: &Path, format: &str, from: &Path) -> Vec<u8> {
 /// Everything that a recording holds but its times.
 fn contents(recording: &[u8]) -> (Vec<What>, String) {
     let cast = Cast::parse(recording).expect("a recording");
-    let last = cast.events.iter().filter(|event| matches!(event.what, What::Mark(_))).next_back().expect("a mark").at;
+    let last = cast.events.iter().rfind(|event| matches!(event.what, What::Mark(_))).expect("a mark").at;
     let screen = render::plain(&screen_at(&cast, last, 0).frame()).trim_end().to_owned();
     (cast.events.into_iter().map(|event| event.what).collect(), screen)
 }
