@@ -255,7 +255,10 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
         loop {
             tokio::select! {
                 _ = &mut empty => return,
-                () = signals.next() => drop(surface.end(true).await),
+                () = signals.next() => {
+                    let _ = surface.end(true).await;
+                    asked = true;
+                }
             }
         }
     })

@@ -127,3 +127,14 @@ fn questions_that_nobody_reads_the_answers_to_do_not_fill_wh() {
     assert!(queued <= 1 << 20, "{queued}");
     assert!(memory(wh.pid()) < 100 * 1024);
 }
+
+#[test]
+fn who_asks_wh_to_end_while_it_clears_up_behind_the_program_is_not_made_to_wait() {
+    let stubborn = "(trap '' HUP TERM; echo ready; while :; do sleep 1; done) & read x; exit 3";
+    let mut wh = Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", stubborn]);
+    wh.wait(r#"screen_contains "ready""#);
+    wh.key("enter");
+    wh.wait("exited");
+    wh.signal(Signal::SIGTERM);
+    assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
+}

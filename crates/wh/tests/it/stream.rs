@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tungstenite::Message;
@@ -19,11 +19,14 @@ trait Watcher: Sized {
 
     /// The next message of this type; others are passed over.
     fn until(&mut self, kind: &str) -> Value {
+        let start = Instant::now();
         loop {
             let message = self.next();
             if message["type"] == kind {
                 return message;
             }
+            // Heartbeats come for ever.
+            assert!(start.elapsed() < PATIENCE, "no {kind}; the last was {message}");
         }
     }
 }
@@ -219,7 +222,7 @@ fn frames_come_no_faster_than_asked() {
     let mut watcher = Sse::open(wh.port(), "frames=plain&rate=5");
     watcher.until("snapshot");
     watcher.until("frame");
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     for _ in 0..3 {
         watcher.until("frame");
     }
