@@ -47,7 +47,8 @@ fn a_pane_has_the_size_it_was_given_and_takes_keys() {
     assert_eq!((screen.len(), tmux.history().len()), (7, 0));
 
     tmux.resize(40, 9);
-    tmux.send_keys(&["C-c"]);
+    tmux.send_text("nonsense ");
+    tmux.send_keys(&["C-u"]);
     tmux.send_text("stty size");
     tmux.send_keys(&["Enter"]);
     let screen = tmux.wait_for("9 40");
