@@ -5,8 +5,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Background, freePort, withPort } from './background.js';
 import { Door } from './door.js';
 import { WheelhouseError } from './error.js';
-import type { Answer, HistoryItem, Question, Receipt } from './space.js';
-import type { ClientState, HealthBody, MessagesBody, ScreenBody, SendInputBody, SentBody, WaitBody } from './types.js';
+import type {
+  ClientState,
+  DoneBody,
+  HealthBody,
+  HistoryEntry,
+  MessageBody,
+  MessagesBody,
+  QuestionBody,
+  QuestionsBody,
+  ReceiptBody,
+  ScreenBody,
+  SendInputBody,
+  SentBody,
+  WaitBody,
+} from './types.js';
+
+/** An answer to a question: one of its options, perhaps with a reason, or a text. */
+export type Answer = { option: string; text?: string } | { text: string; option?: never };
 
 export interface StartOptions {
   /** The program to start; `wh` on the PATH when absent. */
@@ -209,32 +225,37 @@ export class CLITestClient {
   }
 
   /** What waits for an answer. */
-  async questions(options: CallOptions = {}): Promise<Question[]> {
-    return (await this.#open().get<{ questions: Question[] }>('/control/questions', options)).questions;
+  async questions(options: CallOptions = {}): Promise<QuestionBody[]> {
+    return (await this.#open().get<QuestionsBody>('/control/questions', options)).questions;
   }
 
   /** Answers a question by one of its options or by a text. */
-  answer(id: string, { option, text }: Answer, options: CommandOptions = {}): Promise<Receipt> {
+  answer(id: string, { option, text }: Answer, options: CommandOptions = {}): Promise<DoneBody> {
     return this.#command('/control/answer', { id, option, text }, options);
   }
 
   /** Interrupts what runs now: everybody, or one participant. */
-  interrupt({ participant, ...options }: CommandOptions & { participant?: string } = {}): Promise<Receipt> {
+  interrupt({ participant, ...options }: CommandOptions & { participant?: string } = {}): Promise<DoneBody> {
     return this.#command('/control/interrupt', { participant }, options);
   }
 
   /** Gives a slash command, without touching what is typed. */
-  command(command: string, options: CommandOptions = {}): Promise<Receipt> {
+  command(command: string, options: CommandOptions = {}): Promise<DoneBody> {
     return this.#command('/control/command', { command }, options);
   }
 
   /** Says something in the chat, without touching what is typed. */
-  message(message: string, options: CommandOptions = {}): Promise<Receipt> {
+  message(message: string, options: CommandOptions = {}): Promise<MessageBody> {
     return this.#command('/message', { message }, options);
   }
 
+  /** What became of a command, by its request id. */
+  receipt(requestId: string, options: CallOptions = {}): Promise<ReceiptBody> {
+    return this.#open().get<ReceiptBody>(`/control/receipts/${encodeURIComponent(requestId)}`, options);
+  }
+
   /** The chat, oldest first: all of it, or the last so many. */
-  history(limit?: number, { signal }: CallOptions = {}): Promise<HistoryItem[]> {
+  history(limit?: number, { signal }: CallOptions = {}): Promise<HistoryEntry[]> {
     return this.#open().get('/history', { query: { limit }, signal });
   }
 

@@ -1,6 +1,7 @@
 export {
   CLITestClient,
   Wheelhouse,
+  type Answer,
   type CallOptions,
   type CommandOptions,
   type ConnectOptions,
@@ -10,6 +11,5 @@ export {
   type StartOptions,
 } from './client.js';
 export { WheelhouseError } from './error.js';
-export type { Answer, HistoryItem, Question, Receipt } from './space.js';
 export type * from './types.js';
 export type { ClientState as CLIStateSnapshot, ClientState as CLIState, ScreenBody as ScreenResponse } from './types.js';

@@ -35,6 +35,38 @@ export interface ActiveStream {
   streamId: string;
 }
 
+/** How an agent's session fares. */
+export interface AgentSession {
+  /** What says so: `protocol`, `transcript`, `hook`, `screen` or `process`. */
+  evidence: string;
+  /** The mode in use. */
+  mode: string | null;
+  /** The model in use. */
+  model: string | null;
+  /** The question that it waits for. */
+  question: string | null;
+  /** Why it is gone. */
+  reason: string | null;
+  /** Since when. */
+  since: string;
+  /** `starting`, `idle`, `working`, `waiting`, `paused`, `gone` or `unknown`. */
+  status: string;
+  /** The turn that is under way. */
+  turn: string | null;
+}
+
+/** `POST /control/answer`. */
+export interface AnswerRequest {
+  /** The question's id. */
+  id: string;
+  /** The id of the option chosen. */
+  option?: string | null;
+  /** The caller's name for this command: the same name is carried out once. */
+  request_id?: string | null;
+  /** Words of one's own: the answer itself, or a reason. */
+  text?: string | null;
+}
+
 /** One cell. What is at its default is left out. */
 export interface CellBody {
   /** `bold`, `dim`, `italic`, `inverse`, `hidden`, `strikethrough`. */
@@ -83,6 +115,8 @@ export interface ClientState {
   pauseState: PauseState | null;
   /** The session under control. */
   session?: SessionFacts;
+  /** The agents' sessions, by participant. Absent where there is no conversation. */
+  sessions?: Record<string, AgentSession>;
   /** Open streams and their last frames. */
   streams: Streams;
   /** Its terminal. */
@@ -91,6 +125,14 @@ export interface ClientState {
   toolCatalog: Record<string, Array<Tool>>;
   /** What the terminal UI shows. */
   ui: Ui;
+}
+
+/** `POST /control/command`. */
+export interface CommandRequest {
+  /** A slash command, as it would be typed. */
+  command: string;
+  /** The caller's name for this command: the same name is carried out once. */
+  request_id?: string | null;
 }
 
 /** Where the cursor is and how it looks. */
@@ -105,6 +147,47 @@ export interface CursorBody {
   x: number;
   /** Row. */
   y: number;
+}
+
+/** A part of what a question is about. */
+export type DetailBody = {
+  /** The words. */
+  text: string;
+  type: "text";
+} | {
+  /** The command. */
+  command: string;
+  type: "command";
+} | {
+  /** Its path. */
+  path: string;
+  type: "path";
+} | {
+  /** What it would hold. */
+  new: string;
+  /** What it holds; null if it is new. */
+  old: string | null;
+  /** Its path. */
+  path: string;
+  type: "diff";
+} | {
+  /** Its input. */
+  input: unknown;
+  /** The tool. */
+  tool: string;
+  type: "input";
+};
+
+/** What a command to the space answers. */
+export interface DoneBody {
+  /** The id was seen before: nothing was done, and the receipt is that of the first. */
+  duplicate: boolean;
+  /** What it says, for people. */
+  lines: Array<string>;
+  /** Always true. */
+  ok: boolean;
+  /** What became of it so far; null for a command that is for the UI alone. */
+  receipt: ReceiptBody | null;
 }
 
 /** Every error answer. */
@@ -153,11 +236,27 @@ export interface HealthBody {
   version: string;
 }
 
+/** One entry of `GET /history`. */
+export interface HistoryEntry {
+  /** `user` or `model`. */
+  role: string;
+  /** What was said. */
+  text: string;
+}
+
+/** `POST /control/interrupt`. */
+export interface InterruptRequest {
+  /** Whom; whoever works when absent. */
+  participant?: string | null;
+  /** The caller's name for this command: the same name is carried out once. */
+  request_id?: string | null;
+}
+
 /** `POST /control/mark`. */
 export interface MarkBody {
   /** The name of this moment; may be empty. */
   label: string;
-  /** Makes a retry safe. */
+  /** Makes a retry safe: 1 to 128 printable characters without blanks. */
   request_id?: string | null;
 }
 
@@ -177,6 +276,30 @@ export interface Message {
   sent: boolean;
   /** Its addressees; null is everybody. */
   to: Array<string> | null;
+}
+
+/** What a message answers. */
+export interface MessageBody {
+  /** The id was seen before: nothing was said again. */
+  duplicate: boolean;
+  /** The name by which `/control/receipts/{request_id}` tells what became of it. */
+  request_id: string;
+  /** How far it is. */
+  stage: string;
+  /** Always `Message submitted`. */
+  status: string;
+  /** The turn that it started, if somebody takes it up. */
+  turn: string | null;
+}
+
+/** `POST /message`. */
+export interface MessageRequest {
+  /** What to say. */
+  message: string;
+  /** The caller's name for this message: the same name is said once. */
+  request_id?: string | null;
+  /** To whom; the chat's targets when absent. */
+  to?: Array<string> | null;
 }
 
 /** `GET /control/messages`. */
@@ -223,6 +346,16 @@ export interface MouseBody {
   y: number;
 }
 
+/** An answer to choose. */
+export interface OptionBody {
+  /** Its id: what to answer with. */
+  id: string;
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always` or `other`. */
+  kind: string;
+  /** What it says. */
+  label: string;
+}
+
 /** What a participant said of itself. */
 export interface ParticipantStatus {
   /** When. */
@@ -257,6 +390,42 @@ export interface PendingOperation {
   requestedBy: string;
 }
 
+/** Something that waits for an answer. */
+export interface QuestionBody {
+  /** Whether words of one's own are an answer too. */
+  accepts_text: boolean;
+  /** Since when. */
+  asked_at: string;
+  /** What it is about. */
+  details: Array<DetailBody>;
+  /** Who asks. */
+  from: string;
+  /** Its id: what to answer by. */
+  id: string;
+  /** `permission`, `choice` or `text`. */
+  kind: string;
+  /** The answers to choose from. */
+  options: Array<OptionBody>;
+  /** What is asked, in one line. */
+  title: string;
+  /** The turn that waits. */
+  turn: string | null;
+}
+
+/** `GET /control/questions`. */
+export interface QuestionsBody {
+  /** What waits for an answer, oldest first. */
+  questions: Array<QuestionBody>;
+}
+
+/** One stage of a receipt. */
+export interface ReachedBody {
+  /** When. */
+  at: string;
+  /** The stage. */
+  stage: string;
+}
+
 /** The reasoning bar. */
 export interface Reasoning {
   /** Whether somebody reasons now. */
@@ -271,11 +440,27 @@ export interface Reasoning {
   tokens: number | null;
 }
 
+/** What became of one command. */
+export interface ReceiptBody {
+  /** The message that it became. */
+  message: string | null;
+  /** When it came how far. */
+  reached: Array<ReachedBody>;
+  /** Why it failed. */
+  reason: string | null;
+  /** The caller's id, or ours where the caller had none. */
+  request_id: string;
+  /** `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`. */
+  stage: string;
+  /** The turn that it started. */
+  turn: string | null;
+}
+
 /** `POST /control/resize`. */
 export interface ResizeBody {
   /** Rows. */
   height: number;
-  /** Makes a retry safe. */
+  /** Makes a retry safe: 1 to 128 printable characters without blanks. */
   request_id?: string | null;
   /** Columns. */
   width: number;
@@ -333,7 +518,7 @@ export interface SendInputBody {
   mouse?: MouseBody | null;
   /** Pasted: in brackets if the program asked for that. */
   paste?: string | null;
-  /** Makes a retry safe. */
+  /** Makes a retry safe: 1 to 128 printable characters without blanks. */
   request_id?: string | null;
   /** Typed as it is, byte for byte. */
   text?: string | null;
@@ -391,7 +576,7 @@ export interface SignalBoard {
 
 /** `POST /control/signal`. */
 export interface SignalBody {
-  /** Makes a retry safe. */
+  /** Makes a retry safe: 1 to 128 printable characters without blanks. */
   request_id?: string | null;
   /** `INT`, `TERM`, …; with or without `SIG`. */
   signal: string;
@@ -470,6 +655,44 @@ export type StreamBody = {
   event: "stopped";
 } | {
   event: "continued";
+} | {
+  event: "item";
+  /** Its id. */
+  item: string;
+  /** It as envelopes, in the place of those of the same ids. */
+  messages: Array<Message>;
+  /** `growing`, `done`, `cut` or `retracted`. */
+  progress: string;
+  /** Its turn. */
+  turn: string | null;
+} | {
+  event: "turn_started";
+  /** The message that it is about. */
+  message: string;
+  /** Whose. */
+  participant: string;
+  /** Which. */
+  turn: string;
+} | {
+  event: "turn_ended";
+  /** `completed`, `cancelled` or `failed`. */
+  outcome: string;
+  /** Why it failed. */
+  reason: string | null;
+  /** Which. */
+  turn: string;
+} | {
+  event: "session";
+  /** Whose. */
+  participant: string;
+  /** How it fares. */
+  session: AgentSession;
+} | ReceiptBody & {
+  event: "receipt";
+} | {
+  event: "changed";
+  /** Which, by its name in the state. */
+  part: string;
 } | {
   /** As a shell shows it. */
   code: number;

@@ -62,7 +62,9 @@ test('an expectation that is not met says what is there instead', async (context
 
 test('an expectation waits for what comes late', async (context) => {
   const cli = await shell(context);
-  await cli.send({ text: 'read -r line; echo "got $line"', key: 'enter' });
+  await cli.send({ text: 'read -rp "wha""t? " line; echo "got $line"', key: 'enter' });
+  // What is typed before the shell has let go of the terminal is not a line for `read`.
+  await cli.waitFor('screen_contains "what?"', PATIENCE);
   const seen = cli.expectScreen(/^got it$/m, { timeout: PATIENCE });
   await cli.send({ text: 'it', key: 'enter' });
   await seen;
@@ -117,16 +119,17 @@ test('the state and the messages of a program without a conversation', async (co
   assert.equal((await cli.health()).ok, true);
 });
 
-test('the size, a signal and a mark', async (context) => {
-  const cli = await shell(context);
+test('the size, a mark, and a signal that ends the program', async (context) => {
+  const cli = await shell(context, { args: ['run', '--headless', '--linger', '60', '--', 'sh', '-c', 'echo \\$; exec cat'] });
   await cli.resize(100, 30);
   await cli.mark('resized');
   assert.equal((await cli.screen()).width, 100);
-  await cli.send({ text: 'trap "echo caught" USR1', key: 'enter' });
-  await cli.waitFor('screen_stable 100', PATIENCE);
-  await cli.kill('USR1');
-  await cli.send({ key: 'enter' });
-  await cli.expectScreen(/^caught$/m, { timeout: PATIENCE });
+  await cli.kill('TERM');
+  await cli.waitFor('exited', PATIENCE);
+  assert.deepEqual((await cli.getState()).session.exit, { code: 143, signal: 15 });
+  await assert.rejects(cli.waitFor('screen_contains "more"'), failure({ status: 409, error: 'exited' }));
+  await assert.rejects(cli.expectScreen('more'), failure({ error: 'Unexpected screen' }));
+  await assert.rejects(cli.sendText('more'), failure({ status: 409, error: 'Program has ended' }));
 });
 
 test('a call can be given up', async (context) => {

@@ -83,5 +83,11 @@ test('questions, an interrupt and a command', { skip }, async (context) => {
   await assert.rejects(cli.answer('no-such-question', { text: 'yes' }), { name: 'WheelhouseError', status: 404 });
   await cli.command('/help');
   await cli.expectScreen('Available Commands');
-  await cli.interrupt();
+  await assert.rejects(cli.interrupt(), { name: 'WheelhouseError', status: 409 });
+  await cli.message('/demo ask', { requestId: 'asked' });
+  await cli.waitFor('not no_pending_operations');
+  const [question] = await cli.questions();
+  await cli.answer(question.id, { option: question.options[0].id });
+  await cli.waitFor('no_pending_operations');
+  assert.ok(['started', 'finished'].includes((await cli.receipt('asked')).stage));
 });

@@ -7,13 +7,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::space;
 use crate::terminal::{Exit, Size};
 
 /// Events that are kept for those who come back. Beyond that the oldest go, and who has not seen them starts anew.
 pub const MOST_KEPT: usize = 8192;
 
 /// Something that happened in a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The program runs.
     Started {
@@ -37,6 +38,8 @@ pub enum Event {
     Attached(bool),
     /// A signal has stopped it, or it goes on.
     Stopped(bool),
+    /// Something happened in the space that it shows.
+    Space(Arc<Numbered<space::event::Event>>),
     /// It ended, and all of its output has been seen.
     Exited(Exit),
 }

@@ -131,13 +131,11 @@ pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
     for command in COMMANDS {
         if command.group != group {
             group = command.group;
-            lines.push(String::new());
             lines.push(group.to_owned());
         }
         lines.push(format!("  {:<USAGE_WIDTH$} {}", command.usage, command.about));
     }
     for (agent, commands) in of_agents.iter().filter(|(_, commands)| !commands.is_empty()) {
-        lines.push(String::new());
         lines.push(format!("Commands of {agent}"));
         for command in commands {
             lines.push(format!("  {:<USAGE_WIDTH$} {}", format!("/{}", command.id), command.title));

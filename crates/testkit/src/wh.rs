@@ -22,6 +22,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[must_use]
 pub struct Options {
     bin: PathBuf,
+    command: &'static [&'static str],
     flags: Vec<String>,
     headless: bool,
     control_port: u16,
@@ -50,6 +51,12 @@ impl Options {
         self
     }
 
+    /// Starts `wh space connect` in the place of `wh run`.
+    pub fn space(mut self) -> Self {
+        self.command = &["space", "connect"];
+        self
+    }
+
     /// Leaves out `--headless`.
     pub fn headed(mut self) -> Self {
         self.headless = false;
@@ -73,7 +80,7 @@ impl Options {
     pub fn start(self, args: &[&str]) -> Wh {
         let runtime = tempfile::tempdir().expect("a directory for the runtime files of wh");
         let mut command = Command::new(&self.bin);
-        command.arg("run");
+        command.args(self.command);
         if self.headless {
             command.arg("--headless");
         }
@@ -113,6 +120,7 @@ impl Wh {
     pub fn options(bin: impl AsRef<Path>) -> Options {
         Options {
             bin: bin.as_ref().to_owned(),
+            command: &["run"],
             flags: Vec::new(),
             headless: true,
             control_port: 0,

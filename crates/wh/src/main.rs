@@ -5,34 +5,43 @@ mod control;
 mod demo;
 mod door;
 mod failure;
+mod log;
+mod opened;
 mod person;
 mod print;
 mod record;
 mod runtime;
+mod signals;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::Command;
+use commands::{Command, SpaceArguments};
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("wh needs Linux: the guard that keeps programs from outliving it rests on child subreapers and /proc");
 
-/// Puts any coding-agent CLI or terminal program under control: see its screen, type to it, wait for it.
+/// Puts any coding-agent CLI or terminal program under control: see its screen, type to it, answer it, wait for it.
+///
+/// Without a command it opens a space with an agent in the terminal UI.
 #[derive(Debug, Parser)]
-#[command(name = "wh", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "wh", version, propagate_version = true, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Start with:  wh run --demo --control-port 9090
+Start with:  wh --control-port 9090        (the built-in agent; nothing else is needed)
 Then, in another terminal:
   wh send hello --key enter
-  wh wait 'screen_contains \"echo: hello\"'
+  wh wait 'screen_contains \"“hello”\"'
   wh screen
+Any other program:  wh run --control-port 9090 -- PROGRAM
 
 The --help of each command has examples and its exit codes.")]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+
+    #[command(flatten)]
+    space: SpaceArguments,
 }
 
 fn main() -> ExitCode {
@@ -43,7 +52,12 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    match Arguments::parse().command.run() {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Some(command) => command.run(),
+        None => arguments.space.run(),
+    };
+    match outcome {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }

@@ -115,7 +115,7 @@ pub enum Sight {
 }
 
 /// What must be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Queue these bytes for the program and offer what it takes now; then say [`Input::Offered`].
     Write(Vec<u8>),

@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 use wh_client::{Gone, Look, Lost, Shown, Start, Subscription, Surface};
 use wh_core::event::{Cursor, Event, Notice, Numbered};
+use wh_core::space::ParticipantId;
 use wh_screen::render;
 use wh_wire::control::{EventBody, FrameBody, StreamBody};
 
@@ -15,6 +16,7 @@ use super::Door;
 use super::fault::Fault;
 use super::screen::cursor_body;
 use super::serve::{Closing, closed};
+use super::space::{self, Conversation};
 use super::state::client_state;
 use super::time::iso;
 
@@ -32,6 +34,7 @@ pub(super) enum Frames {
 
 pub(super) struct Feed {
     surface: Surface,
+    conversation: Option<Conversation>,
     subscription: Subscription,
     /// What is ready to be sent.
     ready: VecDeque<StreamBody>,
@@ -49,13 +52,14 @@ pub(super) struct Feed {
 
 impl Feed {
     pub async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Fault> {
-        let Door { surface, closing, watchers, .. } = door;
+        let Door { surface, conversation, closing, watchers, .. } = door;
         let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
         let (start, subscription) = surface.subscribe(after).await?;
         let now = Instant::now();
         let mut feed = Self {
             new_frame: subscription.frames.clone(),
             surface,
+            conversation,
             subscription,
             ready: VecDeque::new(),
             frames,
@@ -67,11 +71,11 @@ impl Feed {
             over: false,
             _place: place,
         };
-        feed.start(start);
+        feed.start(start).await?;
         Ok(feed)
     }
 
-    fn start(&mut self, start: Start) {
+    async fn start(&mut self, start: Start) -> Result<(), Fault> {
         match start {
             // Frames have no numbers: who comes back is shown the screen as it is.
             Start::Resumed => self.frame_due = self.frames != Frames::None,
@@ -84,10 +88,16 @@ impl Feed {
                     .filter(|_| self.frames != Frames::None)
                     .map(|shown| Box::new(frame_body(&shown, self.frames)));
                 let Cursor { epoch, seq } = self.subscription.cursor();
-                let (epoch, seq, state) = (epoch.to_string(), *seq, Box::new(client_state(&facts)));
+                let (epoch, seq) = (epoch.to_string(), *seq);
+                let mut state = Box::new(client_state(&facts));
+                // Taken a moment later: it may hold what the next events tell, and those are told as a whole.
+                if let Some(conversation) = &self.conversation {
+                    space::fill(conversation, &mut state).await?;
+                }
                 self.ready.push_back(StreamBody::Snapshot { epoch, seq, state, screen });
             }
         }
+        Ok(())
     }
 
     /// What is sent next; nothing when it is over. Cancel safe.
@@ -131,7 +141,7 @@ impl Feed {
                     epoch: epoch.clone(),
                     seq: event.seq,
                     at: iso(event.at),
-                    event: event_body(&event.event),
+                    event: event_body(&event.event, self.conversation.as_ref()),
                 }));
             }
             Err(lost) => self.ends(&lost.to_string()),
@@ -162,8 +172,12 @@ fn frame_body(shown: &Shown, frames: Frames) -> FrameBody {
     }
 }
 
-fn event_body(event: &Event) -> EventBody {
+fn event_body(event: &Event, conversation: Option<&Conversation>) -> EventBody {
     match event {
+        Event::Space(event) => {
+            let nobody = ParticipantId::from("");
+            space::event_body(&event.event, conversation.map_or(&nobody, |conversation| &conversation.me))
+        }
         Event::Started { command, pid } => EventBody::Started { command: command.clone(), pid: *pid },
         Event::Typed { bytes } => EventBody::Typed { bytes: *bytes },
         Event::Resized(size) => EventBody::Resized { width: size.columns, height: size.rows },

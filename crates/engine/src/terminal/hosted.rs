@@ -6,11 +6,15 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
 
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
-use wh_client::{Pulse, Surface};
+use tracing::warn;
+use wh_client::{Gone, Pulse, Space, Surface};
+use wh_core::event::Numbered;
 use wh_core::session::{Done, Refusal, Session};
+use wh_core::space::event::Event;
 use wh_core::space::state::Gauges;
 use wh_core::terminal::{Exit, Size};
 use wh_screen::pty::{Order, Orders, Program, Report, Reports, Terminal};
@@ -31,8 +35,8 @@ pub struct HostSpec {
     pub screen: Option<ScreenSpec>,
     /// Whether and how it is written down.
     pub recording: Option<RecordingSpec>,
-    /// Rings when the space that is shown changes.
-    pub pulse: watch::Receiver<Pulse>,
+    /// The space that is shown.
+    pub space: Space,
 }
 
 /// The terminal, as those outside have it.
@@ -61,8 +65,49 @@ pub struct Host {
     pub exit: oneshot::Sender<Exit>,
 }
 
+/// Batches of the space's events that may wait for the surface. Beyond that they wait in the space's own journal.
+const BATCHES: usize = 16;
+
+type Batch = Vec<Arc<Numbered<Event>>>;
+
+/// Follows the space from this moment on: how it stands, and what happens.
+async fn follow(space: Space) -> Result<(watch::Receiver<Pulse>, mpsc::Receiver<Batch>), Gone> {
+    let watched = space.watch().await?;
+    let (pulse, mut bell, mut cursor) = (watched.pulse.clone(), watched.pulse, watched.end);
+    let (sender, batches) = mpsc::channel(BATCHES);
+    tokio::spawn(async move {
+        loop {
+            bell.borrow_and_update();
+            // Growth is left to those who watch the space itself.
+            match space.updates(cursor.clone(), u64::MAX).await {
+                Ok(Ok(updates)) => {
+                    if let Some(last) = updates.events.last() {
+                        cursor.seq = last.seq;
+                        if sender.send(updates.events).await.is_err() {
+                            return;
+                        }
+                        continue;
+                    }
+                }
+                Ok(Err(_)) => match space.watch().await {
+                    Ok(watched) => {
+                        warn!("the surface was too slow for the space's events; some are not in its journal");
+                        cursor = watched.end;
+                    }
+                    Err(Gone) => return,
+                },
+                Err(Gone) => return,
+            }
+            if bell.changed().await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok((pulse, batches))
+}
+
 /// Makes a terminal for wh's own UI, and the task that serves it. Must be called within a runtime.
-pub fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
+pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let clock = Clock::now();
     let (ours, theirs) = StdUnixStream::pair()?;
     theirs.set_nonblocking(true)?;
@@ -71,7 +116,8 @@ pub fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let (tell_drawn, drawn) = watch::channel(0);
     let (tell_leave, leave) = mpsc::channel(1);
     let (exit, exited) = oneshot::channel();
-    let behind = Behind::Ui(Box::new(Ui { sizes, drawn, pulse: spec.pulse, leave: tell_leave, exited: Some(exited) }));
+    let (pulse, batches) = follow(spec.space).await.map_err(io::Error::other)?;
+    let behind = Behind::Ui(Box::new(Ui { sizes, drawn, pulse, batches, leave: tell_leave, exited: Some(exited) }));
     let line_to_ui = Line { terminal: Terminal::line(OwnedFd::from(ours))?, behind };
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
@@ -111,12 +157,14 @@ pub(super) enum News {
     Report(Option<Report>),
     Drawn(u64),
     Gauged(Gauges),
+    Happened(Batch),
 }
 
 pub(super) struct Ui {
     sizes: watch::Sender<Size>,
     drawn: watch::Receiver<u64>,
     pulse: watch::Receiver<Pulse>,
+    batches: mpsc::Receiver<Batch>,
     leave: mpsc::Sender<()>,
     exited: Option<oneshot::Receiver<Exit>>,
 }
@@ -128,6 +176,7 @@ impl Ui {
             // What was drawn is told before the end.
             biased;
             Ok(()) = self.drawn.changed() => News::Drawn(*self.drawn.borrow_and_update()),
+            Some(batch) = self.batches.recv() => News::Happened(batch),
             Ok(()) = self.pulse.changed() => News::Gauged(self.pulse.borrow_and_update().gauges),
             exit = exited => {
                 self.exited = None;

@@ -233,6 +233,12 @@ impl Task {
             News::Report(report) => self.report(report).await,
             News::Drawn(offset) => self.drawn(offset).await,
             News::Gauged(gauges) => self.happens(Input::Gauged(gauges)).await,
+            News::Happened(batch) => {
+                for event in batch {
+                    let at = event.at;
+                    self.hub.publish(Event::Space(event), at);
+                }
+            }
         }
     }
 

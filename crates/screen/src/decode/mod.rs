@@ -78,6 +78,12 @@ impl Decoder {
         out.decoded
     }
 
+    /// How many bytes were taken so far: all that were fed but for those that wait for more.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Whether something waits that may already be whole: an ESC is a key of its own if nothing follows. Call
     /// [`timeout`](Self::timeout) if no input comes within some tens of milliseconds.
     #[must_use]

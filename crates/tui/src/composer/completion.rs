@@ -24,15 +24,18 @@ pub enum TokenKind {
     Command,
     /// A file: an `@` at the beginning of a word.
     File,
+    /// What a command is told: any other word of a text that begins with `/`.
+    Argument,
 }
 
 impl TokenKind {
-    /// The character that announces it.
+    /// What announces it.
     #[must_use]
-    pub fn mark(self) -> char {
+    pub fn mark(self) -> &'static str {
         match self {
-            Self::Command => '/',
-            Self::File => '@',
+            Self::Command => "/",
+            Self::File => "@",
+            Self::Argument => "",
         }
     }
 }
@@ -45,14 +48,16 @@ pub(super) fn token(content: &str, caret: usize) -> Option<Token> {
         blank + width
     });
     let end = caret + after.find(char::is_whitespace).unwrap_or(after.len());
-    let kind = match content[start..].chars().next()? {
-        '/' if start == 0 => TokenKind::Command,
-        '@' => TokenKind::File,
+    let kind = match content[start..].chars().next() {
+        Some('/') if start == 0 => TokenKind::Command,
+        Some('@') => TokenKind::File,
+        _ if start > 0 && content.starts_with('/') => TokenKind::Argument,
         _ => return None,
     };
+    let word = start + kind.mark().len();
     // With the caret before the mark nothing of it is written.
-    let query = content.get(start + 1..caret)?.to_owned();
-    Some(Token { kind, start, end, query, word: content[start + 1..end].to_owned() })
+    let query = content.get(word..caret)?.to_owned();
+    Some(Token { kind, start, end, query, word: content[word..end].to_owned() })
 }
 
 /// Something that a token may become.

@@ -113,9 +113,9 @@ impl CompletionView<'_> {
 }
 
 /// The width of the names with their mark, and of what is said beside.
-fn columns(candidates: &[Candidate], mark: char) -> (usize, usize) {
+fn columns(candidates: &[Candidate], mark: &str) -> (usize, usize) {
     let widest = |text: fn(&Candidate) -> &str| candidates.iter().map(|one| text(one).width()).max().unwrap_or(0);
-    let mark = usize::from(mark == '/');
+    let mark = usize::from(mark == "/");
     (widest(|candidate| &candidate.value) + mark, widest(|candidate| &candidate.hint))
 }
 
@@ -139,7 +139,7 @@ impl Widget for CompletionView<'_> {
         let first = selected.saturating_sub(rows / 2).min(candidates.len().saturating_sub(rows));
         for (y, index) in (inner.top()..inner.bottom()).zip(first..candidates.len()) {
             let candidate = &candidates[index];
-            let shown = if mark == '/' { format!("/{}", candidate.value) } else { candidate.value.clone() };
+            let shown = if mark == "/" { format!("/{}", candidate.value) } else { candidate.value.clone() };
             let from = inner.x + 1;
             let room = usize::from(inner.right().saturating_sub(from + 1));
             buffer.set_stringn(from, y, tail(&shown, room), room, self.theme.accent);

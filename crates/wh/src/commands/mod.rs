@@ -14,6 +14,7 @@ mod screen;
 mod send;
 mod shot;
 mod signal;
+mod space;
 mod state;
 mod wait;
 
@@ -22,9 +23,11 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::failure::Failure;
+pub use space::SpaceArguments;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Space(space::Space),
     Run(run::Run),
     Ls(ls::Ls),
     Screen(screen::Screen),
@@ -46,6 +49,7 @@ pub enum Command {
 impl Command {
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self {
+            Self::Space(command) => command.run(),
             Self::Run(command) => command.run(),
             Self::Ls(command) => command.run(),
             Self::Screen(command) => command.run(),

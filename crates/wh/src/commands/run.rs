@@ -7,29 +7,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
-use wh_client::Surface;
 use wh_core::terminal::{Exit, Size};
-use wh_doors::http;
 use wh_engine::terminal::{self, ScreenSpec, StartError, TerminalSession, TerminalSpec};
-use wh_screen::log::DEFAULT_CHARACTERS;
 use wh_screen::pty::TERM;
 
 use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
 use crate::failure::{Failure, code, say};
+use crate::log;
+use crate::opened::Opened;
 use crate::person::Person;
 use crate::record::RecordArguments;
-use crate::runtime::Entry;
+use crate::signals::Signals;
 
 /// How long the last of what the program started may take to die after the program has.
 const LAST_RITES: Duration = Duration::from_secs(5);
-
-/// Characters of raw output that may be kept.
-const MOST_LOG_CHARACTERS: usize = 64 << 20;
-
-/// How long those who watch may take to hear that wh is leaving.
-const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What an outer terminal says of itself to its programs. A terminal of our own is not that one.
 const OUTER_TERMINAL: [&str; 16] = [
@@ -131,7 +122,10 @@ impl Run {
 
     async fn under_control(self) -> Result<ExitCode, Failure> {
         let person = if self.headless { None } else { Person::here() };
-        log_to_stderr(person.is_none())?;
+        // On a person's terminal a log would be drawn over the program.
+        if person.is_none() {
+            log::to_stderr()?;
+        }
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         let control = self.control.open().await?;
         let recorded = self.record.wanted();
@@ -139,7 +133,7 @@ impl Run {
         let spec = self.spec(person.as_ref(), control.as_ref())?;
         let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let session = terminal::start(spec).await.map_err(|error| cannot_start(&error))?;
-        let door = control.map(|control| Door::open(control, session.surface.clone(), command));
+        let door = control.map(|control| Opened::open(control, session.surface.clone(), None, command));
         if door.is_none() && person.is_none() && !recorded {
             say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
         }
@@ -180,7 +174,9 @@ impl Run {
             // With a terminal of its own and no door, nobody looks and nobody has to answer: the bytes go by unread.
             screen: match (control, person) {
                 (None, Some(_)) => None,
-                _ => Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log_characters()? }),
+                _ => {
+                    Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log::raw_characters()? })
+                }
             },
         })
     }
@@ -192,29 +188,6 @@ fn demo_command(control: Option<&Control>) -> Result<Vec<OsString>, Failure> {
     let mut command = vec![own.into_os_string(), "demo".into()];
     command.extend(control.into_iter().flat_map(|control| [OsString::from("--url"), control.url().into()]));
     Ok(command)
-}
-
-fn log_characters() -> Result<usize, Failure> {
-    match std::env::var("CONTROL_PLANE_BUFFER") {
-        Err(_) => Ok(DEFAULT_CHARACTERS),
-        Ok(text) => match text.trim().parse() {
-            Ok(characters) if characters <= MOST_LOG_CHARACTERS => Ok(characters),
-            _ => Err(Failure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER is {text:?}"))
-                .hint(format!("give a number of characters up to {MOST_LOG_CHARACTERS}, for example 4000"))),
-        },
-    }
-}
-
-fn log_to_stderr(free: bool) -> Result<(), Failure> {
-    let Ok(level) = std::env::var("WH_LOG") else { return Ok(()) };
-    let level: tracing_subscriber::filter::LevelFilter = level.parse().map_err(|_| {
-        Failure::new(code::USAGE, format!("WH_LOG is {level:?}")).hint("give error, warn, info, debug or trace")
-    })?;
-    // On a person's terminal a log would be drawn over the program.
-    if free {
-        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
-    }
-    Ok(())
 }
 
 fn cannot_start(error: &StartError) -> Failure {
@@ -264,60 +237,4 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
     })
     .await;
     (exit, asked)
-}
-
-/// The signals by which wh is asked to end.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
-}
-
-/// The HTTP door while it is open.
-struct Door {
-    stop: watch::Sender<bool>,
-    served: tokio::task::JoinHandle<()>,
-    entry: Option<Entry>,
-}
-
-impl Door {
-    fn open(control: Control, surface: Surface, command: Vec<String>) -> Self {
-        let (stop, closing) = watch::channel(false);
-        let (url, port) = (control.url(), control.address.port());
-        let router = http::router(surface, None, control.access, closing.clone());
-        let served = tokio::spawn(http::serve(control.listener, router, closing));
-        let entry = Entry::enter(port, url.clone(), command);
-        if let Err(error) = &entry {
-            say(&format!("wh: other commands will not find this run: {error}"));
-        }
-        say(&serde_json::json!({"event": "control-listening", "url": url, "port": port, "pid": std::process::id()})
-            .to_string());
-        Self { stop, served, entry: entry.ok() }
-    }
-
-    async fn close(self) {
-        drop(self.entry);
-        self.stop.send_replace(true);
-        let _ = self.served.await;
-        // Those who watch are told, too: each holds on to the other end until it is.
-        let _ = tokio::time::timeout(LAST_WORDS, self.stop.closed()).await;
-    }
 }

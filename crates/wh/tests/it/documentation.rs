@@ -62,13 +62,13 @@ fn the_examples_of_the_reference_work() {
 fn the_readme_says_what_ci_runs_and_its_calls_work() {
     let blocks = blocks("README.md");
     let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run")).expect("CI is there");
-    assert_eq!(blocks[0], "cargo run -- run --demo --control-port 9090");
+    assert_eq!(blocks[0], "cargo run -- --control-port 9090");
     assert!(
         blocks.contains(&"cargo test --workspace".to_owned())
             && ci.lines().any(|line| line == "cargo test --workspace")
     );
     if present(&["bash", "curl", "jq"]) {
         let ready = "until curl -s localhost:9090/control/health > /dev/null; do :; done";
-        run(&format!("wh run --demo --headless --control-port 9090 2> /dev/null &\n{ready}\n{}", blocks[1]));
+        run(&format!("wh --headless --control-port 9090 2> /dev/null &\n{ready}\n{}", blocks[1]));
     }
 }

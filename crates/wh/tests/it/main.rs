@@ -16,6 +16,7 @@ mod recording;
 mod resize;
 mod safety;
 mod snapshot;
+mod space;
 mod spec;
 mod stream;
 mod typescript;

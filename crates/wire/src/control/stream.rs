@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClientState, CursorBody};
+use super::{AgentSession, ClientState, CursorBody, Message, ReceiptBody};
 
 /// One message to somebody who watches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +120,49 @@ pub enum EventBody {
     Stopped,
     /// It goes on.
     Continued,
+    /// Something in the conversation began, changed or is complete: all of it as it is now.
+    Item {
+        /// Its id.
+        item: String,
+        /// Its turn.
+        turn: Option<String>,
+        /// `growing`, `done`, `cut` or `retracted`.
+        progress: String,
+        /// It as envelopes, in the place of those of the same ids.
+        messages: Vec<Message>,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// Which.
+        turn: String,
+        /// Whose.
+        participant: String,
+        /// The message that it is about.
+        message: String,
+    },
+    /// A turn is over.
+    TurnEnded {
+        /// Which.
+        turn: String,
+        /// `completed`, `cancelled` or `failed`.
+        outcome: String,
+        /// Why it failed.
+        reason: Option<String>,
+    },
+    /// An agent's session is in another state.
+    Session {
+        /// Whose.
+        participant: String,
+        /// How it fares.
+        session: AgentSession,
+    },
+    /// A command came further.
+    Receipt(ReceiptBody),
+    /// Another part of the state is different.
+    Changed {
+        /// Which, by its name in the state.
+        part: String,
+    },
     /// It ended.
     Exited {
         /// As a shell shows it.

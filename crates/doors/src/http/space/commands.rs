@@ -85,7 +85,7 @@ pub(super) fn stage_name(stage: &Stage) -> &'static str {
     }
 }
 
-fn receipt_body(receipt: &Receipt) -> ReceiptBody {
+pub(super) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
     let reached = |(stage, at): &(Stage, std::time::SystemTime)| ReachedBody {
         stage: stage_name(stage).to_owned(),
         at: iso(*at),

@@ -1,6 +1,7 @@
 //! The conversation behind a surface: what it says, and what can be asked of it.
 
 mod commands;
+mod happened;
 mod remote;
 mod state;
 
@@ -8,6 +9,7 @@ use wh_client::{Space, Ui};
 use wh_core::space::ParticipantId;
 
 pub(super) use commands::{answer, command, interrupt, questions, receipt};
+pub(super) use happened::event_body;
 pub(super) use remote::{history, message};
 pub(super) use state::{fill, messages};
 

@@ -46,7 +46,7 @@ pub(in crate::http) async fn fill(conversation: &Conversation, state: &mut Clien
     Ok(())
 }
 
-fn projected(items: &[Arc<Item>], me: &ParticipantId) -> Vec<Message> {
+pub(super) fn projected(items: &[Arc<Item>], me: &ParticipantId) -> Vec<Message> {
     items.iter().flat_map(|item| envelope::project(item)).map(|envelope| message(envelope, me)).collect()
 }
 
@@ -203,27 +203,33 @@ fn tools(state: &State) -> BTreeMap<String, Vec<Tool>> {
 }
 
 fn sessions(state: &State) -> BTreeMap<String, AgentSession> {
-    let session = |one: &Participant, status: &Status| {
-        let (turn, question, reason) = match &status.activity {
-            Activity::Working(turn) => (Some(turn.to_string()), None, None),
-            Activity::Waiting(question) => {
-                let turn = state.items.get(question).and_then(|item| item.turn.as_ref());
-                (turn.map(ToString::to_string), Some(question.to_string()), None)
-            }
-            Activity::Gone(reason) => (None, None, reason.clone()),
-            _ => (None, None, None),
-        };
-        AgentSession {
-            status: status.activity.name().to_owned(),
-            evidence: status.evidence.name().to_owned(),
-            since: iso(status.since),
-            turn,
-            question,
-            reason,
-            model: one.capabilities.model.clone(),
-            mode: one.capabilities.mode.clone(),
+    let session = |one: &Participant| {
+        let mut body = session_body(one.session.as_ref()?);
+        if let (Some(question), None) = (&body.question, &body.turn) {
+            let item = state.items.get(&question.as_str().into());
+            body.turn = item.and_then(|item| item.turn.as_ref()).map(ToString::to_string);
         }
+        Some(AgentSession { model: one.capabilities.model.clone(), mode: one.capabilities.mode.clone(), ..body })
     };
-    let all = state.participants.iter();
-    all.filter_map(|(id, one)| Some((id.to_string(), session(one, one.session.as_ref()?)))).collect()
+    state.participants.iter().filter_map(|(id, one)| Some((id.to_string(), session(one)?))).collect()
+}
+
+/// How a session fares, as far as its status alone says.
+pub(super) fn session_body(status: &Status) -> AgentSession {
+    let (turn, question, reason) = match &status.activity {
+        Activity::Working(turn) => (Some(turn.to_string()), None, None),
+        Activity::Waiting(question) => (None, Some(question.to_string()), None),
+        Activity::Gone(reason) => (None, None, reason.clone()),
+        _ => (None, None, None),
+    };
+    AgentSession {
+        status: status.activity.name().to_owned(),
+        evidence: status.evidence.name().to_owned(),
+        since: iso(status.since),
+        turn,
+        question,
+        reason,
+        model: None,
+        mode: None,
+    }
 }

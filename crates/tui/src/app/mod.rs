@@ -1,0 +1,251 @@
+//! What is on the screen beside the space itself, and what becomes of what a person does. Pure: a gesture goes in, what
+//! must be done comes out, see [`Act`]; the clock is the caller's.
+
+mod completion;
+mod dialog;
+mod gesture;
+mod signals;
+mod submit;
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use ratatui::layout::{Position, Rect};
+use wh_client::Change;
+use wh_core::slash::{Board, UiCommand};
+use wh_core::space::command::{Command, Done, Refusal};
+use wh_core::space::event::{Activity, Role};
+use wh_core::space::item::Level;
+use wh_core::space::question::Answer;
+use wh_core::space::state::{Participant, State};
+use wh_core::space::{ItemId, ParticipantId};
+
+pub(crate) use dialog::{Dialog, takes_text};
+pub(crate) use signals::{DOCKED_FROM, Signals};
+
+use crate::composer::Composer;
+use crate::options::Options;
+use crate::theme::Theme;
+use crate::transcript::Transcript;
+use completion::Completions;
+
+/// How long the status bar says something.
+const NOTICE: Duration = Duration::from_secs(6);
+
+/// What must be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Act {
+    /// Ask the space for this.
+    Ask(Request),
+    /// List the files that an `@` may name.
+    ListFiles,
+    /// Draw everything again.
+    Redraw,
+    /// Leave.
+    Leave,
+}
+
+/// Something that the space is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Request {
+    /// What.
+    pub(crate) command: Command,
+    /// What was written, to be given back if it is refused.
+    pub(crate) written: Option<String>,
+}
+
+/// Something for the status bar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    pub(crate) level: Level,
+    pub(crate) until: SystemTime,
+}
+
+/// A place on the screen where a click means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spot {
+    /// This option of the question that is shown.
+    Option(usize),
+    /// The field for words of one's own.
+    Field,
+    /// What the question is about.
+    Details,
+    /// The list of keys.
+    Keys,
+    /// The conversation.
+    Transcript,
+}
+
+/// Everything that the person has done to the screen.
+#[derive(Debug)]
+pub(crate) struct App {
+    options: Options,
+    pub(crate) composer: Composer,
+    pub(crate) transcript: Transcript,
+    pub(crate) dialog: Dialog,
+    pub(crate) signals: Signals,
+    completions: Completions,
+    /// The list of keys is open, from this line on.
+    pub(crate) keys: Option<usize>,
+    pub(crate) verbose: bool,
+    pub(crate) show_streams: bool,
+    notice: Option<Notice>,
+    /// Until then another Ctrl+C leaves.
+    leaving: Option<SystemTime>,
+    /// When something was last written into the composer.
+    wrote: Option<SystemTime>,
+    /// Where things were drawn last, the topmost last.
+    pub(crate) spots: Vec<(Rect, Spot)>,
+}
+
+impl App {
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            options,
+            composer: Composer::new(),
+            transcript: Transcript::new(),
+            dialog: Dialog::default(),
+            signals: Signals::default(),
+            completions: Completions::default(),
+            keys: None,
+            verbose: false,
+            show_streams: false,
+            notice: None,
+            leaving: None,
+            wrote: None,
+            spots: Vec::new(),
+        }
+    }
+
+    pub(crate) fn me(&self) -> &ParticipantId {
+        &self.options.me
+    }
+
+    pub(crate) fn theme(&self) -> &Theme {
+        &self.options.theme
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.options.directory
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Follows the space.
+    pub(crate) fn sync(&mut self, state: &State, change: &Change, now: SystemTime) {
+        self.transcript.sync(state, change);
+        self.settle_dialog(state, now);
+    }
+
+    /// Does what a command of whoever shows the space says.
+    pub(crate) fn ui(&mut self, command: UiCommand, state: &State, now: SystemTime) -> Vec<Act> {
+        match command {
+            UiCommand::Verbose => {
+                self.verbose = !self.verbose;
+                self.inform(if self.verbose { "Details are shown" } else { "Details are hidden" }, now);
+            }
+            UiCommand::Streams => {
+                self.show_streams = !self.show_streams;
+                let shown = if self.show_streams { "shown" } else { "hidden" };
+                self.inform(format!("What comes through streams is {shown}"), now);
+            }
+            UiCommand::Board(wish) => {
+                let wish = wish.unwrap_or(if self.signals.is_open() { Board::Close } else { Board::Open });
+                self.signals.wish(wish);
+                let said = match wish {
+                    Board::Open => "The signal board is open",
+                    Board::Close => "The signal board is closed",
+                    Board::Auto => "The signal board is there when there is something to show",
+                };
+                self.inform(said, now);
+            }
+            UiCommand::ClearView => self.transcript.clear_view(state),
+            UiCommand::Keys => self.keys = if self.keys.is_some() { None } else { Some(0) },
+            UiCommand::Exit => return vec![Act::Leave],
+        }
+        Vec::new()
+    }
+
+    /// The space has answered a request.
+    pub(crate) fn answered(&mut self, request: Request, answer: Result<Done, Refusal>, state: &State, now: SystemTime) {
+        match answer {
+            Ok(done) => {
+                let quiet = matches!(
+                    request.command,
+                    Command::Acknowledge { .. } | Command::Cancel { .. } | Command::Call(..) | Command::CloseStream(_)
+                );
+                if let (true, [line]) = (quiet, done.lines.as_slice()) {
+                    self.inform(line.clone(), now);
+                }
+            }
+            Err(refusal) => {
+                self.warn(refusal.to_string(), now);
+                if let Some(written) = request.written
+                    && self.composer.is_empty()
+                {
+                    self.composer.set_text(&written);
+                    let _ = self.complete(state);
+                }
+                if let Command::Answer { question, .. } = request.command {
+                    self.dialog.unsend(&question);
+                    self.settle_dialog(state, now);
+                }
+            }
+        }
+    }
+
+    /// The files that an `@` may name.
+    pub(crate) fn files(&mut self, files: Vec<String>, state: &State) {
+        self.completions.files(files);
+        let _ = self.complete(state);
+    }
+
+    /// What the status bar says now beside the usual, if anything.
+    pub(crate) fn notice(&self, now: SystemTime) -> Option<&Notice> {
+        self.notice.as_ref().filter(|notice| notice.until > now)
+    }
+
+    fn inform(&mut self, text: impl Into<String>, now: SystemTime) {
+        self.notice = Some(Notice { text: text.into(), level: Level::Info, until: now + NOTICE });
+    }
+
+    fn warn(&mut self, text: impl Into<String>, now: SystemTime) {
+        self.notice = Some(Notice { text: text.into(), level: Level::Warning, until: now + 2 * NOTICE });
+    }
+
+    fn settle_dialog(&mut self, state: &State, now: SystemTime) {
+        let writing = self.wrote.filter(|_| !self.composer.is_empty());
+        self.dialog.settle(state, writing, now);
+    }
+
+    fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<Act> {
+        self.dialog.send(question.clone());
+        self.settle_dialog(state, now);
+        vec![Act::Ask(Request { command: Command::Answer { question, answer }, written: None })]
+    }
+
+    /// What was drawn at this place, the topmost.
+    pub(crate) fn spot(&self, at: Position) -> Option<Spot> {
+        self.spots.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, spot)| *spot)
+    }
+}
+
+/// Whether an agent is at work, or waits for an answer in the middle of it.
+pub(crate) fn busy(state: &State) -> bool {
+    let unfinished = || state.turns.values().any(|turn| turn.end.is_none());
+    state.participants.values().any(|one| match one.session.as_ref().map(|status| &status.activity) {
+        Some(Activity::Working(_) | Activity::Waiting(_)) => true,
+        Some(Activity::Paused) => unfinished(),
+        _ => false,
+    })
+}
+
+/// The agent whose model and costs are shown: the only target, or the first there is.
+pub(crate) fn foremost(state: &State) -> Option<(&ParticipantId, &Participant)> {
+    let targets = state.targets.effective();
+    let agents = || state.present().filter(|(_, one)| one.role == Role::Agent);
+    agents().find(|(id, _)| targets.is_some_and(|targets| targets.contains(id))).or_else(|| agents().next())
+}

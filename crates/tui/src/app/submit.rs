@@ -1,0 +1,71 @@
+//! What is written becomes what is asked for: a slash command, an envelope in JSON, or a message.
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+use wh_core::slash::{self, Slash};
+use wh_core::space::ParticipantId;
+use wh_core::space::command::Command;
+use wh_core::space::state::State;
+
+use super::{Act, App, Request};
+
+impl App {
+    pub(super) fn submit(&mut self, text: String, state: &State, now: SystemTime) -> Vec<Act> {
+        self.transcript.follow();
+        self.notice = None;
+        if text.trim_start().starts_with('/') {
+            return match slash::parse(&text) {
+                Ok(Slash::Ui(command)) => self.ui(command, state, now),
+                Ok(Slash::Space(command)) => vec![Act::Ask(Request { command, written: Some(text) })],
+                Err(mistake) => {
+                    self.warn(mistake.to_string(), now);
+                    self.composer.set_text(&text);
+                    Vec::new()
+                }
+            };
+        }
+        let command =
+            envelope(&text).unwrap_or_else(|| Command::Say { text: text.clone(), to: None, attachments: vec![] });
+        vec![Act::Ask(Request { command, written: Some(text) })]
+    }
+}
+
+/// An envelope written in JSON: an object with a `kind`.
+fn envelope(text: &str) -> Option<Command> {
+    let Value::Object(mut object) = serde_json::from_str(text.trim()).ok()? else { return None };
+    let kind = object.get("kind")?.as_str()?.to_owned();
+    let payload = object.remove("payload").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    let to = match object.get("to") {
+        Some(Value::String(one)) => Some(vec![ParticipantId::from(one.as_str())]),
+        Some(Value::Array(all)) => Some(all.iter().filter_map(Value::as_str).map(ParticipantId::from).collect()),
+        _ => None,
+    };
+    Some(Command::Post { kind, payload, to: to.filter(|to: &Vec<ParticipantId>| !to.is_empty()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_with_a_kind_is_an_envelope() {
+        let written = r#" {"kind": "chat", "to": ["demo"], "payload": {"text": "hi"}} "#;
+        let to = Some(vec!["demo".into()]);
+        assert_eq!(
+            envelope(written),
+            Some(Command::Post { kind: "chat".into(), payload: json!({ "text": "hi" }), to })
+        );
+        let bare = Command::Post { kind: "x".into(), payload: json!({}), to: None };
+        assert_eq!(envelope(r#"{"kind":"x"}"#), Some(bare));
+    }
+
+    #[test]
+    fn other_json_is_a_message() {
+        for written in [r#"{"a":1}"#, "[1,2]", "17", r#""kind""#, r#"{"kind":7}"#, "{kind"] {
+            assert_eq!(envelope(written), None, "{written}");
+        }
+    }
+}

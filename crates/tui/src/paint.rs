@@ -1,0 +1,225 @@
+//! From cells to the bytes that draw them: only what differs from what the terminal shows, in one piece that the terminal
+//! shows at once (synchronized update, DECSET 2026). Nothing differs, nothing is written.
+
+use std::fmt::Write;
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier};
+
+/// What is switched on when the terminal is taken: the alternate screen, pastes in markers, the mouse (presses and drags,
+/// in decimal), keys that can be told apart (kitty, flag 1). Focus is nothing that we show.
+pub(crate) const ENTER: &str =
+    "\x1b[?1049h\x1b[?2004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[?1004l\x1b[>1u\x1b[?25l\x1b[0m\x1b[2J\x1b[H";
+
+/// All of it undone, in reverse.
+pub(crate) const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l";
+
+const BEGIN_UPDATE: &str = "\x1b[?2026h";
+const END_UPDATE: &str = "\x1b[?2026l";
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// Knows what the terminal shows.
+#[derive(Debug, Default)]
+pub(crate) struct Painter {
+    shown: Buffer,
+    next: Buffer,
+    cursor: Option<Position>,
+    /// What is shown is not known: everything is drawn again.
+    lost: bool,
+}
+
+impl Painter {
+    /// An empty picture of this size to draw into.
+    pub(crate) fn begin(&mut self, area: Rect) -> &mut Buffer {
+        self.next.resize(area);
+        self.next.reset();
+        &mut self.next
+    }
+
+    /// Has the next picture be drawn whole.
+    pub(crate) fn forget(&mut self) {
+        self.lost = true;
+    }
+
+    /// The bytes that make the terminal show what was drawn since [`begin`](Self::begin), with its cursor there.
+    pub(crate) fn finish(&mut self, cursor: Option<Position>) -> Option<String> {
+        let mut cells = String::new();
+        if self.lost || self.shown.area != self.next.area {
+            cells.push_str("\x1b[0m\x1b[2J");
+            self.shown = Buffer::empty(self.next.area);
+            self.lost = false;
+        }
+        let mut pen = Pen::default();
+        for (x, y, cell) in self.shown.diff_iter(&self.next) {
+            pen.put(x, y, cell, &mut cells);
+        }
+        if pen.style != Look::default() {
+            cells.push_str("\x1b[0m");
+        }
+        std::mem::swap(&mut self.shown, &mut self.next);
+        let moved = self.cursor != cursor;
+        self.cursor = cursor;
+        if cells.is_empty() && !moved {
+            return None;
+        }
+        let mut frame = String::with_capacity(cells.len() + 64);
+        frame.push_str(BEGIN_UPDATE);
+        if !cells.is_empty() || cursor.is_none() {
+            frame.push_str(HIDE_CURSOR);
+        }
+        frame.push_str(&cells);
+        if let Some(at) = cursor {
+            go_to(at.x, at.y, &mut frame);
+            frame.push_str(SHOW_CURSOR);
+        }
+        frame.push_str(END_UPDATE);
+        Some(frame)
+    }
+}
+
+/// How a cell looks, as far as we use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    foreground: Color,
+    background: Color,
+    modifiers: Modifier,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { foreground: Color::Reset, background: Color::Reset, modifiers: Modifier::empty() }
+    }
+}
+
+/// Where the terminal's cursor is while a picture is drawn, and with what looks it writes.
+#[derive(Debug, Default)]
+struct Pen {
+    /// `None`: not known for sure.
+    at: Option<(u16, u16)>,
+    style: Look,
+}
+
+impl Pen {
+    fn put(&mut self, x: u16, y: u16, cell: &Cell, into: &mut String) {
+        if self.at != Some((x, y)) {
+            go_to(x, y, into);
+        }
+        let style = Look { foreground: cell.fg, background: cell.bg, modifiers: cell.modifier };
+        if style != self.style {
+            sgr(style, into);
+            self.style = style;
+        }
+        let symbol = cell.symbol();
+        into.push_str(symbol);
+        // Terminals agree about the width of ASCII; about the rest they are told where to go on.
+        self.at = symbol.is_ascii().then(|| (x + 1, y));
+    }
+}
+
+fn go_to(x: u16, y: u16, into: &mut String) {
+    let _ = write!(into, "\x1b[{};{}H", y + 1, x + 1);
+}
+
+fn sgr(style: Look, into: &mut String) {
+    into.push_str("\x1b[0");
+    for (modifier, code) in [
+        (Modifier::BOLD, ";1"),
+        (Modifier::DIM, ";2"),
+        (Modifier::ITALIC, ";3"),
+        (Modifier::UNDERLINED, ";4"),
+        (Modifier::REVERSED, ";7"),
+        (Modifier::HIDDEN, ";8"),
+        (Modifier::CROSSED_OUT, ";9"),
+    ] {
+        if style.modifiers.contains(modifier) {
+            into.push_str(code);
+        }
+    }
+    colour(style.foreground, 30, into);
+    colour(style.background, 40, into);
+    into.push('m');
+}
+
+/// A colour by its number; `base` is 30 for the foreground and 40 for the background.
+fn colour(colour: Color, base: u8, into: &mut String) {
+    let code = |index: u8| if index < 8 { base + index } else { base + 52 + index };
+    let _ = match colour {
+        Color::Reset => return,
+        Color::Indexed(index) => write!(into, ";{};5;{index}", base + 8),
+        Color::Rgb(red, green, blue) => write!(into, ";{};2;{red};{green};{blue}", base + 8),
+        Color::Black => write!(into, ";{}", code(0)),
+        Color::Red => write!(into, ";{}", code(1)),
+        Color::Green => write!(into, ";{}", code(2)),
+        Color::Yellow => write!(into, ";{}", code(3)),
+        Color::Blue => write!(into, ";{}", code(4)),
+        Color::Magenta => write!(into, ";{}", code(5)),
+        Color::Cyan => write!(into, ";{}", code(6)),
+        Color::Gray => write!(into, ";{}", code(7)),
+        Color::DarkGray => write!(into, ";{}", code(8)),
+        Color::LightRed => write!(into, ";{}", code(9)),
+        Color::LightGreen => write!(into, ";{}", code(10)),
+        Color::LightYellow => write!(into, ";{}", code(11)),
+        Color::LightBlue => write!(into, ";{}", code(12)),
+        Color::LightMagenta => write!(into, ";{}", code(13)),
+        Color::LightCyan => write!(into, ";{}", code(14)),
+        Color::White => write!(into, ";{}", code(15)),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::style::Style;
+    use wh_core::terminal::Size;
+    use wh_screen::vt::Vt;
+
+    use super::*;
+
+    const AREA: Rect = Rect { x: 0, y: 0, width: 20, height: 2 };
+
+    fn paint(painter: &mut Painter, text: &str, style: Style) -> Option<String> {
+        painter.begin(AREA).set_string(0, 0, text, style);
+        painter.finish(Some(Position::new(0, 1)))
+    }
+
+    #[test]
+    fn nothing_different_is_nothing_written() {
+        let mut painter = Painter::default();
+        assert!(paint(&mut painter, "hello", Style::new()).is_some());
+        assert_eq!(paint(&mut painter, "hello", Style::new()), None);
+        painter.forget();
+        assert!(paint(&mut painter, "hello", Style::new()).is_some_and(|frame| frame.contains("hello")));
+    }
+
+    #[test]
+    fn one_cell_different_is_one_cell_written_in_one_update() {
+        let mut painter = Painter::default();
+        paint(&mut painter, "hello", Style::new());
+        let frame = paint(&mut painter, "hallo", Style::new()).unwrap();
+        assert_eq!(frame, "\x1b[?2026h\x1b[?25l\x1b[1;2Ha\x1b[2;1H\x1b[?25h\x1b[?2026l");
+    }
+
+    #[test]
+    fn looks_are_written_and_left_behind() {
+        let mut painter = Painter::default();
+        let style = Style::new().fg(Color::Cyan).bg(Color::Indexed(238)).add_modifier(Modifier::BOLD);
+        let frame = paint(&mut painter, "x", style).unwrap();
+        assert!(frame.contains("\x1b[0;1;36;48;5;238mx\x1b[0m"), "{frame:?}");
+        let frame = paint(&mut painter, "x", Style::new().fg(Color::LightRed)).unwrap();
+        assert!(frame.contains("\x1b[0;91mx\x1b[0m"), "{frame:?}");
+    }
+
+    #[test]
+    fn wide_characters_come_and_go() {
+        let mut painter = Painter::default();
+        let mut vt = Vt::new(Size { columns: 20, rows: 2 }, 0);
+        for text in ["日本語 text", "ab本語 text", "a日本x text", "plain", "👍 é日"] {
+            if let Some(frame) = paint(&mut painter, text, Style::new()) {
+                vt.feed(frame.as_bytes());
+            }
+            let shown = wh_screen::render::lines(&vt.frame());
+            assert_eq!(shown[0].trim_end(), text);
+        }
+    }
+}

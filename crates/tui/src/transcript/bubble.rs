@@ -1,0 +1,139 @@
+//! What somebody said: a person's words as they were typed, an agent's as Markdown.
+
+use ratatui::text::{Line, Span};
+use wh_core::space::item::{Attachment, Progress};
+
+use super::entry::{Drawn, INDENT, Sheet};
+use super::text;
+use crate::markdown;
+
+/// Narrower than this, times are left out.
+const ROOM_FOR_TIME: usize = 44;
+
+/// A person's words begin beside the name, so that a short message is one row.
+pub(super) fn human(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -> Drawn {
+    let theme = sheet.theme();
+    let mut head = header(sheet, theme.human);
+    head.push(Span::styled("❯ ", theme.accent));
+    let time = time(sheet);
+    let taken: usize = head.iter().map(Span::width).sum();
+    let reserved = time.as_ref().map_or(0, |time| time.width() + 2);
+    let first = sheet.width().saturating_sub(taken + reserved);
+
+    let rows = beneath(said.trim_end(), first, sheet.inner());
+    let mut rows = rows.into_iter();
+    head.extend(rows.next().map(|row| Span::styled(row, theme.text)));
+    let mut lines = vec![with_time(sheet, head, time)];
+    lines.extend(rows.map(|row| Line::from(vec![Span::raw(INDENT), Span::styled(row, theme.text)])));
+    lines.extend(chips(sheet, attachments));
+    Drawn { lines, folds: false }
+}
+
+/// Lines as rows of which the first stands beside a header; it is empty where there is no room for more than a syllable.
+pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
+    const SYLLABLE: usize = 6;
+    let mut rows: Vec<String> = Vec::new();
+    if first < SYLLABLE && first < rest {
+        rows.push(String::new());
+    }
+    for line in said.split('\n') {
+        let first = if rows.is_empty() { first } else { rest };
+        rows.extend(text::wrap(line.strip_suffix('\r').unwrap_or(line), first, rest));
+    }
+    rows
+}
+
+/// An agent's words, beneath its name.
+pub(super) fn agent(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -> Drawn {
+    let theme = sheet.theme();
+    let mut lines = vec![with_time(sheet, header(sheet, theme.agent), time(sheet))];
+    let growing = sheet.item.progress == Progress::Growing;
+    let body = if growing { markdown::render_partial } else { markdown::render }(said, sheet.columns(), theme);
+    lines.extend(body.into_iter().map(indented));
+    if sheet.item.progress == Progress::Cut {
+        lines.push(Line::from(vec![Span::raw(INDENT), Span::styled("(interrupted)", theme.warning)]));
+    }
+    lines.extend(chips(sheet, attachments));
+    Drawn { lines, folds: false }
+}
+
+/// A line set in beneath a header.
+pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
+    line.spans.insert(0, Span::raw(INDENT));
+    line
+}
+
+/// Who, and to whom if not to everybody.
+fn header(sheet: &Sheet<'_>, style: ratatui::style::Style) -> Vec<Span<'static>> {
+    let (item, theme) = (sheet.item, sheet.theme());
+    let limit = (sheet.width() / 3).max(8);
+    let name = text::clip_text(&sheet.reader.name(&item.from), limit);
+    let mut spans = vec![Span::styled("◆ ", style), Span::styled(name, style), Span::raw(" ")];
+    let to = item.to.as_deref().unwrap_or_default();
+    if !to.is_empty() && to != [sheet.reader.me.clone()] {
+        let names: Vec<String> = to.iter().map(|id| sheet.reader.name(id)).collect();
+        spans.push(Span::styled(format!("→ {} ", text::clip_text(&names.join(", "), limit)), theme.dim));
+    }
+    spans
+}
+
+fn time(sheet: &Sheet<'_>) -> Option<Span<'static>> {
+    let time = sheet.reader.time(sheet.item.at, sheet.setting.today);
+    (sheet.width() >= ROOM_FOR_TIME && !time.is_empty()).then(|| Span::styled(time, sheet.theme().dim))
+}
+
+/// The time stands at the right edge, where the eye finds it and nothing else is.
+fn with_time(sheet: &Sheet<'_>, mut head: Vec<Span<'static>>, time: Option<Span<'static>>) -> Line<'static> {
+    if let Some(time) = time {
+        let taken: usize = head.iter().map(Span::width).sum();
+        let between = sheet.width().saturating_sub(taken + time.width());
+        head.push(Span::raw(" ".repeat(between)));
+        head.push(time);
+    }
+    text::clip(Line::from(head), sheet.width())
+}
+
+/// What goes with a text, one label each, as many to a row as it takes.
+fn chips(sheet: &Sheet<'_>, attachments: &[Attachment]) -> Vec<Line<'static>> {
+    let mut rows: Vec<Line<'static>> = Vec::new();
+    for file in attachments {
+        let label = text::clip_text(&format!("[{} · {}]", file.name, size(file.size)), sheet.inner());
+        let chip = Span::styled(label, sheet.theme().accent);
+        match rows.last_mut() {
+            Some(row) if row.width() + 1 + chip.width() <= sheet.width() => {
+                row.spans.extend([Span::raw(" "), chip]);
+            }
+            _ => rows.push(Line::from(vec![Span::raw(INDENT), chip])),
+        }
+    }
+    rows
+}
+
+/// A size for people: `812 B`, `1.5 kB`, `12 MB`.
+fn size(bytes: u64) -> String {
+    let mut unit = "B";
+    let mut tenths = u128::from(bytes) * 10;
+    for larger in ["kB", "MB", "GB", "TB"] {
+        if tenths < 10_000 {
+            break;
+        }
+        tenths /= 1000;
+        unit = larger;
+    }
+    match (unit, tenths / 10, tenths % 10) {
+        (_, whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {unit}"),
+        (_, whole, _) => format!("{whole} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_are_for_people() {
+        for (bytes, said) in [(0, "0 B"), (812, "812 B"), (1_536, "1.5 kB"), (12_000_000, "12 MB"), (1_000, "1 kB")] {
+            assert_eq!(size(bytes), said);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Which items are unfolded.
+
+use std::collections::HashSet;
+
+use wh_core::space::ItemId;
+
+/// Which items are unfolded: all or none, and those that differ from that.
+#[derive(Debug, Default)]
+pub(super) struct Folds {
+    all_open: bool,
+    others: HashSet<ItemId>,
+}
+
+impl Folds {
+    pub(super) fn is_open(&self, id: &ItemId) -> bool {
+        self.all_open != self.others.contains(id)
+    }
+
+    pub(super) fn toggle(&mut self, id: &ItemId) {
+        if !self.others.remove(id) {
+            self.others.insert(id.clone());
+        }
+    }
+
+    pub(super) fn toggle_all(&mut self) {
+        self.all_open = !self.all_open;
+        self.others.clear();
+    }
+}

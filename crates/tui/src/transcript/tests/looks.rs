@@ -1,0 +1,291 @@
+//! What each kind of item looks like, at the widths of a narrow, an ordinary and a wide terminal.
+
+use serde_json::{Value, json};
+use wh_core::slash;
+use wh_core::space::event::StreamFrame;
+use wh_core::space::item::{Attachment, Level, Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::question::{Answer, Choice, Closing, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::{ItemId, StreamId};
+
+use super::*;
+
+/// The same at 40, 80 and 120 columns.
+fn pictures(fill: impl Fn(&mut Bench)) -> String {
+    let mut pictures = String::new();
+    for width in [40, 80, 120] {
+        let mut bench = Bench::new(width, 10);
+        fill(&mut bench);
+        pictures.push_str(&format!("{}\n{}\n", "─".repeat(usize::from(width)), bench.whole().join("\n")));
+        for row in bench.whole() {
+            assert!(text::width(&row) <= usize::from(width), "{row:?}");
+        }
+    }
+    pictures
+}
+
+const PROSE: &str = "A wheelhouse is where the wheel of a ship is, and where whoever steers it stands. From there one \
+                     sees all that matters.\n\nSecond paragraph.";
+
+#[test]
+fn messages() {
+    insta::assert_snapshot!(pictures(|bench| {
+        bench.say("human", "hello");
+        bench.say("demo", PROSE);
+        bench.put_to("human", Some("demo"), 2, text(&format!("{PROSE}\n  indented")), Progress::Done);
+        bench.put("demo", 3, text("And then I was"), Progress::Cut);
+    }));
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!(pictures(|bench| {
+        bench.say(
+            "demo",
+            "# Title\n\nSome **bold** words and `code`:\n\n- one\n- two, which is longer than the others and goes on \
+             for a while\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 22 |\n\n```rust\nfn main() {}\n```",
+        );
+        bench.put("demo", 1, text("half of a **bold word"), Progress::Growing);
+    }));
+}
+
+#[test]
+fn a_message_of_one_line_is_on_the_row_of_its_mark() {
+    let mut bench = Bench::new(80, 10);
+    bench.say("human", "hello");
+    let rows = bench.frame();
+    assert!(rows[0].starts_with("▎◆ you ❯ hello"), "{rows:?}");
+    assert!(rows[0].ends_with("12:34:56"), "{rows:?}");
+}
+
+#[test]
+fn wide_characters_and_marks() {
+    insta::assert_snapshot!(pictures(|bench| {
+        bench.say("human", "日本語のテキストはどこでも改行できますが、英語 words は空白でだけ改行されます。");
+        bench.say("demo", "e\u{301}te\u{301} 👩‍👩‍👧 👍🏽 flags 🇫🇷 and \u{1b}[2J escapes\u{7} and\ttabs\r\nnext");
+    }));
+}
+
+#[test]
+fn attachments() {
+    insta::assert_snapshot!(pictures(|bench| {
+        let file = |name: &str, size| Attachment { name: name.to_owned(), media_type: "text/plain".to_owned(), size };
+        let attachments =
+            vec![file("notes.txt", 812), file("picture.png", 1_536_000), file("a-rather-long-name.tar", 9)];
+        bench.put("human", 0, Body::Text { text: "look".to_owned(), attachments }, Progress::Done);
+    }));
+}
+
+#[test]
+fn notices() {
+    insta::assert_snapshot!(pictures(|bench| {
+        let notice = |level, topic: &str, lines: &[&str]| Body::Notice {
+            level,
+            topic: topic.to_owned(),
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        bench.put("system", 0, notice(Level::Info, "info", &["Signal Board expanded."]), Progress::Done);
+        let long = "demo is gone: it ended with exit code 3 before it could say why, and nobody knows";
+        bench.put("system", 1, notice(Level::Error, "error", &[long]), Progress::Done);
+        bench.put("system", 2, notice(Level::Warning, "warning", &["slow"]), Progress::Done);
+        let table = ["Participants", "  human  you", "  demo   idle, since 12 s", ""];
+        bench.put("system", 3, notice(Level::Info, "participants", &table), Progress::Done);
+    }));
+}
+
+#[test]
+fn help() {
+    insta::assert_snapshot!(pictures(|bench| {
+        let body = Body::Notice { level: Level::Info, topic: "help".to_owned(), lines: slash::help(&[]) };
+        bench.put("system", 0, body, Progress::Done);
+    }));
+}
+
+fn acts(bench: &mut Bench) {
+    let act = |kind: &str, payload: Value| Body::Act { kind: kind.to_owned(), payload, about: Vec::new() };
+    let join = json!({ "event": "join", "participant": { "id": "demo" } });
+    bench.put("system", 0, act("system/presence", join), Progress::Done);
+    bench.put("demo", 1, act("chat/acknowledge", json!({ "status": "received" })), Progress::Done);
+    bench.put("demo", 2, act("participant/status", json!({ "status": "active", "summary": "fine" })), Progress::Done);
+    let pause = json!({ "reason": "rate_limit", "timeout_seconds": 60 });
+    bench.put("demo", 3, act("participant/pause", pause), Progress::Done);
+    bench.put("demo", 4, act("stream/open", json!({ "stream_id": "stream-1", "encoding": "json" })), Progress::Done);
+    bench.put("demo", 5, act("stream/close", json!({ "stream_id": "stream-1" })), Progress::Done);
+}
+
+#[test]
+fn deeds() {
+    insta::assert_snapshot!(pictures(acts));
+}
+
+#[test]
+fn every_detail() {
+    insta::assert_snapshot!(pictures(|bench| {
+        bench.verbose = true;
+        acts(bench);
+        let thought =
+            Body::Thought { text: "Which file is it?".to_owned(), action: Some("read".to_owned()), tokens: None };
+        bench.put("demo", 6, thought, Progress::Done);
+        bench.say("human", "hello");
+    }));
+}
+
+#[test]
+fn thoughts() {
+    insta::assert_snapshot!(pictures(|bench| {
+        let thought = |tokens| Body::Thought { text: "Let me see.\nYes.".to_owned(), action: None, tokens };
+        bench.say("human", "think");
+        bench.put("demo", 1, thought(Some(12_345)), Progress::Done);
+        bench.put("demo", 64, thought(None), Progress::Cut);
+        bench.put("demo", 65, thought(Some(3)), Progress::Growing);
+    }));
+}
+
+fn call(status: ToolStatus, title: &str, input: Value, output: Vec<Output>) -> Body {
+    let (name, title) = ("shell".to_owned(), title.to_owned());
+    Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output })
+}
+
+fn tools(bench: &mut Bench) {
+    let lines = |count: usize| (1..=count).map(|line| format!("line {line}\n")).collect::<String>();
+    let command = json!({ "command": "cargo test --workspace --all-features -- --nocapture --test-threads 2" });
+    let output = vec![Output::Text(lines(9))];
+    bench.put("demo", 0, call(ToolStatus::Pending, "Run the tests", command.clone(), vec![]), Progress::Growing);
+    let running = call(ToolStatus::Running, "Run the tests", command.clone(), output.clone());
+    bench.put("demo", 1, running, Progress::Growing);
+    let coloured = vec![Output::Text("\u{1b}[32mok\u{1b}[0m\r\n50%\r100%\n".to_owned())];
+    bench.put("demo", 2, call(ToolStatus::Completed, "", Value::Null, coloured), Progress::Done);
+    bench.put("demo", 3, call(ToolStatus::Completed, "Run the tests", json!({}), output.clone()), Progress::Done);
+    bench.put("demo", 4, call(ToolStatus::Failed, "Run the tests", json!({ "n": 1, "m": 2 }), output), Progress::Done);
+    bench.put("demo", 5, call(ToolStatus::Denied, "Run the tests", command.clone(), vec![]), Progress::Done);
+    bench.put("demo", 6, call(ToolStatus::Cancelled, "Run the tests", command, vec![]), Progress::Cut);
+    let diff = |path: &str, old: Option<&str>, new: &str| {
+        vec![Output::Diff { path: path.to_owned(), old: old.map(str::to_owned), new: new.to_owned() }]
+    };
+    let edit = diff("src/main.rs", Some("fn main() {\n    old();\n}\n"), "fn main() {\n    new();\n}\n");
+    bench.put("demo", 7, call(ToolStatus::Completed, "Edit src/main.rs", Value::Null, edit), Progress::Done);
+    let write = diff("notes.txt", None, &lines(20));
+    bench.put("demo", 8, call(ToolStatus::Completed, "Write", json!({ "path": "notes.txt" }), write), Progress::Done);
+}
+
+#[test]
+fn tool_cards() {
+    insta::assert_snapshot!(pictures(tools));
+}
+
+#[test]
+fn tool_cards_unfolded() {
+    insta::assert_snapshot!(pictures(|bench| {
+        tools(bench);
+        assert!(bench.press("ctrl+o"));
+    }));
+}
+
+fn questions(bench: &mut Bench) {
+    let choice = |id: &str, label: &str, meaning| Choice { id: id.to_owned(), label: label.to_owned(), meaning };
+    let question = Question {
+        kind: QuestionKind::Permission,
+        title: "May I run the tests of the whole workspace, which takes a while?".to_owned(),
+        details: vec![Detail::Command("cargo test".to_owned()), Detail::Text("It only reads.".to_owned())],
+        options: vec![choice("yes", "Allow once", Meaning::AllowOnce), choice("no", "Reject", Meaning::RejectOnce)],
+        accepts_text: true,
+    };
+    let answered = |option: Option<&str>, text: Option<&str>| {
+        let answer = Answer { option: option.map(str::to_owned), text: text.map(str::to_owned) };
+        Some(Closing::Answered { by: ParticipantId::from("human"), answer })
+    };
+    let closings = [
+        (None, Progress::Growing),
+        (answered(Some("yes"), None), Progress::Done),
+        (answered(Some("no"), Some("not now")), Progress::Done),
+        (answered(None, Some("later")), Progress::Done),
+        (Some(Closing::Withdrawn), Progress::Done),
+        (Some(Closing::Cancelled), Progress::Cut),
+    ];
+    for (number, (closing, progress)) in closings.into_iter().enumerate() {
+        bench.put("demo", number, Body::Question { question: question.clone(), closing }, progress);
+    }
+}
+
+#[test]
+fn asked() {
+    insta::assert_snapshot!(pictures(questions));
+}
+
+#[test]
+fn asked_unfolded() {
+    insta::assert_snapshot!(pictures(|bench| {
+        questions(bench);
+        bench.press("ctrl+o");
+    }));
+}
+
+#[test]
+fn what_comes_through_streams_is_seen_by_who_asked() {
+    let mut bench = Bench::new(60, 10);
+    acts(&mut bench);
+    let stream = StreamId::from("stream-1");
+    bench.state.apply(&Event::StreamOpened(stream.clone(), ParticipantId::from("demo")), at(1));
+    for count in 0..5 {
+        bench.state.frame(StreamFrame { stream: stream.clone(), payload: json!({ "tokens": count }), at: at(2) });
+    }
+    assert!(!bench.frame().iter().any(|row| row.contains('≋')));
+    bench.streams = true;
+    let rows = bench.whole();
+    assert_eq!(
+        rows[rows.len() - 5..],
+        [
+            " ◇ demo → stream/close · stream-1",
+            "",
+            " ≋ stream-1 {\"tokens\":2}",
+            " ≋ stream-1 {\"tokens\":3}",
+            " ≋ stream-1 {\"tokens\":4}",
+        ]
+    );
+}
+
+#[test]
+fn what_was_taken_back_is_not_seen() {
+    let mut bench = Bench::new(60, 10);
+    bench.say("human", "one");
+    bench.put("demo", 1, text("two"), Progress::Growing);
+    bench.say("human", "three");
+    bench.put("demo", 1, text("two"), Progress::Retracted);
+    let rows = bench.whole();
+    assert_eq!(rows.iter().filter(|row| row.contains('◆')).count(), 2, "{rows:?}");
+    assert_eq!(bench.state.items.get(&ItemId::from("i1")).expect("it is kept").progress, Progress::Retracted);
+}
+
+#[test]
+fn another_day_is_named() {
+    let mut bench = Bench::new(60, 10);
+    bench.put("demo", 200_000, text("tomorrow"), Progress::Done);
+    assert!(bench.frame()[0].ends_with("Jan 4 20:08"), "{:?}", bench.frame());
+}
+
+#[test]
+fn failures_have_the_colour_of_danger() {
+    let mut bench = Bench::new(60, 10);
+    let body = Body::Notice { level: Level::Error, topic: "error".to_owned(), lines: vec!["broken".to_owned()] };
+    bench.put("system", 0, body, Progress::Done);
+    let buffer = bench.buffer();
+    assert_eq!(Some(buffer[(3, 0)].fg), bench.theme.danger.fg);
+}
+
+#[test]
+fn no_size_is_too_small() {
+    for width in 0..30 {
+        for height in 0..4 {
+            let mut bench = Bench::new(width, height);
+            tools(&mut bench);
+            questions(&mut bench);
+            bench.say("human", PROSE);
+            bench.say("demo", "日本語 🇫🇷");
+            bench.verbose = width % 2 == 0;
+            bench.streams = true;
+            bench.press("alt+up");
+            bench.frame();
+            bench.press("enter");
+            bench.frame();
+        }
+    }
+}

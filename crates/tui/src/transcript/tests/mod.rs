@@ -1,0 +1,139 @@
+//! The transcript on a buffer: what each kind of item looks like, and that the window stays where it should.
+
+mod looks;
+mod properties;
+mod scrolling;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use jiff::tz::TimeZone;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use wh_client::Change;
+use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::space::event::{Event, Role};
+use wh_core::space::item::{Body, Item, Progress};
+use wh_core::space::state::State;
+use wh_core::space::{ItemId, ParticipantId, TurnId};
+
+use super::*;
+
+/// 2026-01-02 12:34:56 UTC.
+const NOON: u64 = 1_767_357_296;
+
+fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(NOON + seconds)
+}
+
+fn text(words: &str) -> Body {
+    Body::Text { text: words.to_owned(), attachments: Vec::new() }
+}
+
+/// A space, and its transcript at some size.
+struct Bench {
+    state: State,
+    transcript: Transcript,
+    me: ParticipantId,
+    theme: Theme,
+    size: (u16, u16),
+    verbose: bool,
+    streams: bool,
+}
+
+impl Bench {
+    fn new(width: u16, height: u16) -> Self {
+        let me = ParticipantId::from("human");
+        let mut state = State::new("space", me.clone());
+        state.apply(&Event::Joined(me.clone(), Role::Human), at(0));
+        state.apply(&Event::Joined(ParticipantId::from("demo"), Role::Agent), at(0));
+        let transcript = Transcript::in_zone(TimeZone::UTC);
+        Self { state, transcript, me, theme: Theme::dark(), size: (width, height), verbose: false, streams: false }
+    }
+
+    /// Puts an item; its id is `i` and a number.
+    fn put(&mut self, from: &str, number: usize, body: Body, progress: Progress) {
+        self.put_to(from, None, number, body, progress);
+    }
+
+    fn put_to(&mut self, from: &str, to: Option<&str>, number: usize, body: Body, progress: Progress) {
+        self.state.put(Arc::new(Item {
+            id: ItemId::from(format!("i{number}")),
+            from: ParticipantId::from(from),
+            to: to.map(|to| vec![ParticipantId::from(to)]),
+            turn: Some(TurnId::from("turn-1")),
+            at: at(number as u64),
+            body,
+            progress,
+        }));
+    }
+
+    fn say(&mut self, from: &str, words: &str) {
+        let number = self.state.items.len();
+        self.put(from, number, text(words), Progress::Done);
+    }
+
+    /// As many messages of one line.
+    fn chat(&mut self, count: usize) {
+        for number in self.state.items.len()..self.state.items.len() + count {
+            self.say("demo", &format!("message {number}"));
+        }
+    }
+
+    fn buffer(&mut self) -> Buffer {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
+        let look =
+            Look { theme: &self.theme, verbose: self.verbose, show_streams: self.streams, now: at(60), me: &self.me };
+        self.transcript.render(buffer.area, &mut buffer, &self.state, &look);
+        buffer
+    }
+
+    /// The rows of a frame, without the spaces at their ends.
+    fn frame(&mut self) -> Vec<String> {
+        rows(&self.buffer()).collect()
+    }
+
+    /// Every line there is, at this width.
+    fn whole(&mut self) -> Vec<String> {
+        self.whole_from(0)
+    }
+
+    /// Every line of the items from this number on.
+    fn whole_from(&mut self, number: u64) -> Vec<String> {
+        let mut transcript = Transcript::in_zone(TimeZone::UTC);
+        transcript.shown.show_from(number);
+        std::mem::swap(&mut transcript.folds, &mut self.transcript.folds);
+        let (size, transcript) = ((self.size.0, 2_000), std::mem::replace(&mut self.transcript, transcript));
+        let size = std::mem::replace(&mut self.size, size);
+        let buffer = self.buffer();
+        let count = self.transcript.rows.len();
+        self.size = size;
+        let whole = std::mem::replace(&mut self.transcript, transcript);
+        self.transcript.folds = whole.folds;
+        rows(&buffer).take(count).collect()
+    }
+
+    fn press(&mut self, key: &str) -> bool {
+        self.transcript.handle(&Gesture::Key(key.parse().expect("a known key")))
+    }
+
+    fn mouse(&mut self, action: MouseAction, x: u16, y: u16) -> bool {
+        let button = if action == MouseAction::Press { MouseButton::Left } else { MouseButton::None };
+        self.transcript.handle(&Gesture::Mouse(Mouse { action, button, x, y, modifiers: Modifiers::NONE }))
+    }
+}
+
+fn rows(buffer: &Buffer) -> impl Iterator<Item = String> {
+    let area = buffer.area;
+    let row = move |y: u16| {
+        let mut row = String::new();
+        let mut x = area.x;
+        while x < area.right() {
+            let symbol = buffer[(x, y)].symbol();
+            row.push_str(symbol);
+            x += u16::try_from(text::width(symbol).max(1)).unwrap_or(1);
+        }
+        row.trim_end().to_owned()
+    };
+    (area.y..area.bottom()).map(row)
+}

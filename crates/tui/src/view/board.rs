@@ -1,0 +1,226 @@
+//! The signal board: what goes on beside the conversation. And its chips, which say the same in a few words while it is
+//! closed.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+use wh_core::space::ParticipantId;
+use wh_core::space::event::{Activity, Role, Status};
+use wh_core::space::item::Body;
+use wh_core::space::state::{Participant, State};
+
+use super::lines::{fit, one_line};
+use super::moment::Moment;
+use crate::app::App;
+use crate::theme::Theme;
+
+/// Entries of each section.
+const ACKNOWLEDGEMENTS: usize = 5;
+const PARTICIPANTS: usize = 8;
+const STREAMS: usize = 4;
+const FRAMES: usize = 3;
+
+/// Everything that is on the board, for this width. A dense one has no blank lines and no empty sections: it takes its room
+/// from the conversation's height.
+pub(super) fn lines(app: &App, state: &State, width: usize, dense: bool, moment: &Moment) -> Vec<Line<'static>> {
+    let theme = app.theme();
+    let mut page = Page { theme, width, dense, lines: Vec::new() };
+    page.section("Signal Board", theme.strong);
+    acknowledgements(&mut page, app, state, moment);
+    participants(&mut page, state, moment);
+    pause(&mut page, state, moment);
+    streams(&mut page, state, moment);
+    frames(&mut page, state);
+    page.section("/ui board close · /ui board auto", theme.dim);
+    page.lines
+}
+
+struct Page<'a> {
+    theme: &'a Theme,
+    width: usize,
+    dense: bool,
+    lines: Vec<Line<'static>>,
+}
+
+impl Page<'_> {
+    fn section(&mut self, title: impl Into<String>, style: Style) {
+        if !self.lines.is_empty() && !self.dense {
+            self.lines.push(Line::default());
+        }
+        self.lines.push(Line::styled(title.into(), style));
+    }
+
+    /// Something, and at the right end when.
+    fn entry(&mut self, mut spans: Vec<Span<'static>>, when: &str) {
+        let room = self.width.saturating_sub(when.width() + usize::from(!when.is_empty()));
+        let mut used = 0;
+        for span in &mut spans {
+            span.content = fit(&span.content, room.saturating_sub(used)).into();
+            used += span.content.width();
+        }
+        if !when.is_empty() {
+            spans.push(Span::raw(" ".repeat(self.width.saturating_sub(used + when.width()))));
+            spans.push(Span::styled(when.to_owned(), self.theme.dim));
+        }
+        self.lines.push(Line::from(spans));
+    }
+
+    fn remainder(&mut self, all: usize, shown: usize) {
+        if all > shown {
+            self.lines.push(Line::styled(format!("  and {} more", all - shown), self.theme.dim));
+        }
+    }
+}
+
+fn acknowledgements(page: &mut Page<'_>, app: &App, state: &State, moment: &Moment) {
+    let waiting = &state.acknowledgements;
+    if waiting.is_empty() && page.dense {
+        return;
+    }
+    page.section(format!("Awaiting acknowledgement ({})", waiting.len()), page.theme.heading);
+    let name = |id: &ParticipantId| if id == app.me() { "you".to_owned() } else { id.to_string() };
+    for (index, one) in waiting.iter().take(ACKNOWLEDGEMENTS).enumerate() {
+        let said = match state.items.get(&one.item).map(|item| &item.body) {
+            Some(Body::Text { text, .. }) => one_line(text),
+            _ => one.item.to_string(),
+        };
+        let spans = vec![
+            Span::styled(format!("{} ", index + 1), page.theme.dim),
+            Span::styled(format!("{} → {} ", name(&one.from), name(&one.to)), page.theme.accent),
+            Span::styled(said, page.theme.text),
+        ];
+        page.entry(spans, &moment.ago(one.at));
+    }
+    page.remainder(waiting.len(), ACKNOWLEDGEMENTS);
+    if waiting.is_empty() {
+        page.lines.push(Line::styled("Nothing", page.theme.dim));
+    }
+}
+
+fn participants(page: &mut Page<'_>, state: &State, moment: &Moment) {
+    let all: Vec<_> = state.participants.iter().filter(|(_, one)| one.role != Role::System).collect();
+    page.section(format!("Participants ({})", all.iter().filter(|(_, one)| one.present).count()), page.theme.heading);
+    for (id, one) in all.iter().take(PARTICIPANTS) {
+        participant(page, id, one, moment);
+    }
+    page.remainder(all.len(), PARTICIPANTS);
+}
+
+fn participant(page: &mut Page<'_>, id: &ParticipantId, one: &Participant, moment: &Moment) {
+    let theme = page.theme;
+    let name = if one.role == Role::Human { theme.human } else { theme.agent };
+    match &one.session {
+        Some(Status { activity, evidence, since }) => {
+            let spans = vec![
+                Span::styled(format!("{} ", mark(activity)), colour(activity, theme)),
+                Span::styled(format!("{id} "), name),
+                Span::styled(format!("{} ", activity.name()), theme.text),
+                Span::styled(format!("({})", evidence.name()), theme.dim),
+            ];
+            page.entry(spans, &moment.ago(*since));
+            if let Activity::Gone(Some(reason)) = activity {
+                page.entry(vec![Span::styled(format!("  {}", one_line(reason)), theme.danger)], "");
+            }
+        }
+        None => {
+            let here = if one.present { "●" } else { "○" };
+            page.entry(vec![Span::styled(format!("{here} "), theme.dim), Span::styled(id.to_string(), name)], "");
+        }
+    }
+    if let Some((status, summary, at)) = &one.said {
+        let said = match summary {
+            Some(summary) => format!("  {}: {}", one_line(status), one_line(summary)),
+            None => format!("  {}", one_line(status)),
+        };
+        page.entry(vec![Span::styled(said, theme.text)], &moment.ago(*at));
+    }
+}
+
+fn mark(activity: &Activity) -> &'static str {
+    match activity {
+        Activity::Starting | Activity::Unknown => "◌",
+        Activity::Idle | Activity::Working(_) => "●",
+        Activity::Waiting(_) => "?",
+        Activity::Paused => "‖",
+        Activity::Gone(_) => "○",
+    }
+}
+
+fn colour(activity: &Activity, theme: &Theme) -> Style {
+    match activity {
+        Activity::Starting | Activity::Unknown => theme.dim,
+        Activity::Idle => theme.success,
+        Activity::Working(_) => theme.accent,
+        Activity::Waiting(_) | Activity::Paused => theme.warning,
+        Activity::Gone(_) => theme.danger,
+    }
+}
+
+fn pause(page: &mut Page<'_>, state: &State, moment: &Moment) {
+    page.section("Pause", page.theme.heading);
+    let paused = state.participants.iter().filter_map(|(id, one)| Some((id, one.paused.as_ref()?)));
+    let mut any = false;
+    for (id, pause) in paused {
+        any = true;
+        let reason = pause.reason.as_deref().map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
+        let by = if pause.by == *id { String::new() } else { format!(" by {}", pause.by) };
+        let left = pause.until.map(|until| format!("{} left", moment.left(until))).unwrap_or_default();
+        page.entry(vec![Span::styled(format!("{id} paused{by}{reason}"), page.theme.warning)], &left);
+    }
+    if !any {
+        page.lines.push(Line::styled("Nobody is paused", page.theme.dim));
+    }
+}
+
+fn streams(page: &mut Page<'_>, state: &State, moment: &Moment) {
+    page.section(format!("Streams ({})", state.streams.len()), page.theme.heading);
+    for stream in state.streams.iter().take(STREAMS) {
+        let spans = vec![
+            Span::styled(format!("{} ", stream.id), page.theme.accent),
+            Span::styled(stream.by.to_string(), page.theme.text),
+        ];
+        page.entry(spans, &moment.ago(stream.last));
+    }
+    page.remainder(state.streams.len(), STREAMS);
+    if state.streams.is_empty() {
+        page.lines.push(Line::styled("None open", page.theme.dim));
+    }
+}
+
+fn frames(page: &mut Page<'_>, state: &State) {
+    if state.frames.is_empty() {
+        return;
+    }
+    page.section("Last frames", page.theme.heading);
+    for frame in state.frames.iter().rev().take(FRAMES) {
+        let payload = match &frame.payload {
+            serde_json::Value::String(text) => one_line(text),
+            other => one_line(&other.to_string()),
+        };
+        let spans =
+            vec![Span::styled(format!("{} ", frame.stream), page.theme.accent), Span::styled(payload, page.theme.text)];
+        page.entry(spans, "");
+    }
+}
+
+/// What the board would show, in a few words.
+pub(super) fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
+    let mut chips = Vec::new();
+    let mut count = |number: usize, what: &str, style: Style| {
+        if number > 0 {
+            chips.push(Span::styled(format!("{number} {what}{}", if number == 1 { "" } else { "s" }), style));
+        }
+    };
+    count(state.acknowledgements.len(), "acknowledgement", theme.accent);
+    count(state.streams.len(), "stream", theme.accent);
+    if let Some((id, pause)) = state.pause() {
+        let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
+        chips.push(Span::styled(format!("{id} paused{left}"), theme.warning));
+    }
+    for (id, one) in state.present().filter(|(_, one)| one.said.is_some()).take(2) {
+        if let Some((status, ..)) = &one.said {
+            chips.push(Span::styled(format!("{id}: {}", fit(&one_line(status), 24)), theme.dim));
+        }
+    }
+    chips
+}

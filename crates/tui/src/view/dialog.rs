@@ -1,0 +1,211 @@
+//! The question above the composer. Its options are always on the screen; what it is about scrolls where it is too long.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use wh_core::space::item::Item;
+use wh_core::space::question::{Meaning, Question, QuestionKind};
+use wh_core::space::state::State;
+
+use super::lines::{fit, one_line, put, put_all};
+use super::moment::Moment;
+use super::{details, frame};
+use crate::app::{App, Spot, takes_text};
+use crate::composer::ComposerView;
+use crate::theme::Theme;
+use crate::visible::visible;
+use crate::wrap::{Piece, words};
+
+/// Lines of the title at most.
+const TITLE: usize = 3;
+
+/// What was asked, broken for a width. Kept from frame to frame: a change may take long to compare.
+#[derive(Debug)]
+pub(crate) struct Text {
+    of: Arc<Item>,
+    width: usize,
+    title: Vec<Line<'static>>,
+    details: Vec<Line<'static>>,
+}
+
+impl Text {
+    fn new(item: &Arc<Item>, question: &Question, width: usize, theme: &Theme) -> Self {
+        let mut title = words(&[Piece::new(visible(&question.title).trim(), theme.strong)], width);
+        title.truncate(TITLE);
+        Self { of: Arc::clone(item), width, title, details: details::lines(question, width, theme) }
+    }
+
+    fn is_of(&self, item: &Arc<Item>, width: usize) -> bool {
+        Arc::ptr_eq(&self.of, item) && self.width == width
+    }
+}
+
+/// What is asked, for a dialog of this width.
+fn text(app: &mut App, state: &State, width: u16) -> Option<Arc<Text>> {
+    let (item, question, _) = app.dialog.current(state)?;
+    let width = columns(width);
+    let known = app.dialog.text.take().filter(|text| text.is_of(item, width));
+    let text = known.unwrap_or_else(|| Arc::new(Text::new(item, question, width, app.theme())));
+    app.dialog.text = Some(Arc::clone(&text));
+    Some(text)
+}
+
+/// Columns for text in a dialog of this width.
+fn columns(width: u16) -> usize {
+    usize::from(width.saturating_sub(4))
+}
+
+/// Lines that the dialog wants, and no more than there are.
+pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
+    let Some(text) = text(app, state, width) else { return 0 };
+    let Some((_, question, _)) = app.dialog.current(state) else { return 0 };
+    let field = if takes_text(question) { app.dialog.field.fit(width.saturating_sub(4), 4) } else { 0 };
+    let gaps = usize::from(!text.details.is_empty()) + 1;
+    let rows = text.title.len() + text.details.len() + gaps + question.options.len() + usize::from(field) + 2;
+    u16::try_from(rows).unwrap_or(u16::MAX).min(room)
+}
+
+/// Draws the dialog; where the terminal's cursor belongs if something is written in it.
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State, moment: &Moment) -> Option<Position> {
+    let text = text(app, state, area.width)?;
+    let (item, question, count) = app.dialog.current(state)?;
+    if area.height < 3 {
+        return None;
+    }
+    let theme = *app.theme();
+    let border = match question.kind {
+        QuestionKind::Permission => theme.warning,
+        QuestionKind::Choice | QuestionKind::Text => theme.accent,
+    };
+    let inside = frame(buffer, area, border);
+    app.spots.push((area, Spot::Details));
+    let held = app.dialog.held(moment.now());
+    if let Some(left) = held {
+        moment.wake_in(left);
+    }
+    let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
+    let who = Line::styled(format!(" {} asks ", item.from), border);
+    put(buffer, on_frame(area.y), &who);
+    if count > 1 {
+        let place = format!(" 1 of {count} ");
+        let width = place.len() as u16;
+        let right = Rect { x: area.right().saturating_sub(2 + width), width, ..on_frame(area.y) };
+        put(buffer, right, &Line::styled(place, border));
+    }
+
+    let entries = question.options.len() as u16;
+    let writes = takes_text(question);
+    let field = if writes { app.dialog.field.fit(inside.width, 4).min(inside.height) } else { 0 };
+    let mut rest = inside;
+    let field = super::take_bottom(&mut rest, field);
+    // The title keeps its first line before the last options keep theirs: those can be scrolled to.
+    let shown = entries.min(rest.height.saturating_sub(1));
+    let options = super::take_bottom(&mut rest, shown);
+    let title = rest.height.min(text.title.len() as u16);
+    put_all(buffer, Rect { height: title, ..rest }, &text.title);
+    rest = Rect { y: rest.y + title, height: rest.height - title, ..rest };
+    let scrolls = draw_details(app, buffer, rest, &text.details, &theme);
+
+    let options = draw_options(app, buffer, options, question, &theme);
+    app.spots.extend(options);
+    let in_field = app.dialog.in_field(question) && held.is_none();
+    let cursor = draw_field(app, buffer, field, in_field, &theme);
+    let hint = hint(question, held.is_some(), scrolls, in_field);
+    put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
+    cursor
+}
+
+/// Draws what the question is about, from where it is scrolled to; says whether there is more than is seen.
+fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>], theme: &Theme) -> bool {
+    // A blank line above and below, where there is room for them.
+    let spare = usize::from(area.height).saturating_sub(all.len());
+    let above = u16::from(spare >= 2 && !all.is_empty());
+    let below = u16::from(spare >= 1 || (area.height > 4 && all.len() > usize::from(area.height)));
+    let height = area.height.saturating_sub(above + below);
+    let place = Rect { y: area.y + above, height, ..area };
+    let most = all.len().saturating_sub(usize::from(height));
+    app.dialog.most_scroll = most;
+    app.dialog.scroll = app.dialog.scroll.min(most);
+    let first = app.dialog.scroll;
+    put_all(buffer, place, &all[first..]);
+    let more = all.len().saturating_sub(first + usize::from(height));
+    if height > 0 && more > 0 && below > 0 {
+        let note = Line::styled(format!("↓ {more} more lines"), theme.dim);
+        put(buffer, Rect { y: place.bottom(), height: 1, ..area }, &note);
+    }
+    most > 0
+}
+
+/// Draws the options, around the selected one if they are too many; and where each stands.
+fn draw_options(app: &App, buffer: &mut Buffer, area: Rect, question: &Question, theme: &Theme) -> Vec<(Rect, Spot)> {
+    let count = question.options.len();
+    let height = usize::from(area.height);
+    let selected = app.dialog.selected;
+    let first = selected.unwrap_or(0).saturating_sub(height.saturating_sub(1)).min(count.saturating_sub(height));
+    let mut spots = Vec::new();
+    for (row, (place, option)) in (0..area.height).zip(question.options.iter().enumerate().skip(first)) {
+        let line = Rect { y: area.y + row, height: 1, ..area };
+        let chosen = selected == Some(place);
+        let mark = if chosen { "❯ " } else { "  " };
+        let spans = vec![
+            Span::styled(mark, theme.accent),
+            Span::styled(format!("{} ", place + 1), theme.dim),
+            Span::styled(
+                fit(&one_line(&option.label), usize::from(area.width).saturating_sub(5)),
+                meant(option.meaning, theme),
+            ),
+        ];
+        put(buffer, line, &Line::from(spans));
+        if chosen {
+            buffer.set_style(line, theme.selection);
+        }
+        spots.push((line, Spot::Option(place)));
+    }
+    spots
+}
+
+fn meant(meaning: Meaning, theme: &Theme) -> Style {
+    match meaning {
+        Meaning::AllowAlways => theme.warning,
+        Meaning::RejectOnce | Meaning::RejectAlways => theme.danger,
+        Meaning::AllowOnce | Meaning::Other => theme.text,
+    }
+}
+
+fn draw_field(app: &mut App, buffer: &mut Buffer, area: Rect, focused: bool, theme: &Theme) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    app.spots.push((area, Spot::Field));
+    let placeholder = "Answer in your own words";
+    let view = ComposerView { composer: &app.dialog.field, theme, placeholder, focused };
+    let cursor = view.cursor(area).filter(|_| focused);
+    ratatui::widgets::Widget::render(view, area, buffer);
+    cursor
+}
+
+fn hint(question: &Question, held: bool, scrolls: bool, in_field: bool) -> String {
+    if held {
+        return "you are writing: pause, or Tab, to answer".to_owned();
+    }
+    let mut parts = Vec::new();
+    if in_field {
+        parts.push("Enter answers");
+        if !question.options.is_empty() {
+            parts.push("Tab options");
+        }
+    } else {
+        parts.push(if question.options.len() == 1 { "1 or Enter chooses" } else { "number, or ↑↓ Enter" });
+        if takes_text(question) {
+            parts.push("Tab own words");
+        }
+    }
+    if scrolls {
+        parts.push("PgUp PgDn");
+    }
+    parts.push("Esc interrupts");
+    parts.join(" · ")
+}

@@ -1,0 +1,64 @@
+//! The composer between its rules: whom it speaks to above, what the closed signal board would say below.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+use wh_core::space::state::State;
+
+use super::board;
+use super::lines::{fit, joined, padded, rule};
+use super::moment::Moment;
+use crate::app::App;
+use crate::composer::{CompletionView, ComposerView};
+
+const PLACEHOLDER: &str = "Type a message, / for commands, ? for keys";
+
+/// Draws the composer into its rows: the rule above, the text, the rule below. Where its caret stands.
+pub(super) fn draw(
+    app: &App,
+    state: &State,
+    buffer: &mut Buffer,
+    [above, area, below]: [Rect; 3],
+    moment: &Moment,
+) -> Option<Position> {
+    let theme = app.theme();
+    let focused = !app.dialog.is_open() || app.dialog.held(moment.now()).is_some();
+    let border = if focused { theme.accent } else { theme.border };
+    rule(buffer, above, border, &targets(app, state), &below_the_window(app));
+    let chips = if app.signals.is_open() { Vec::new() } else { board::chips(state, theme, moment) };
+    rule(buffer, below, border, &padded(joined(chips, " · ", theme.dim)), &Line::default());
+
+    let view = ComposerView { composer: &app.composer, theme, placeholder: PLACEHOLDER, focused };
+    let cursor = view.cursor(area);
+    view.render(area, buffer);
+    if let Some(completion) = app.composer.completion().filter(|_| focused && app.keys.is_none()) {
+        let list = CompletionView { completion, theme };
+        let bounds = Rect { height: above.y.saturating_sub(buffer.area.y), ..buffer.area };
+        let place = list.area(Rect { y: above.y, ..area }, bounds);
+        list.render(place, buffer);
+    }
+    cursor
+}
+
+/// How much of the conversation is out of sight below.
+fn below_the_window(app: &App) -> Line<'static> {
+    let lines = app.transcript.below();
+    if app.transcript.following() || lines == 0 {
+        return Line::default();
+    }
+    let more = if lines == 1 { "line" } else { "lines" };
+    Line::styled(format!(" ↓ {lines} {more} below · Ctrl+End "), app.theme().accent)
+}
+
+/// Whom chat goes to, if that was chosen or is not obvious.
+fn targets(app: &App, state: &State) -> Line<'static> {
+    let theme = app.theme();
+    let Some(targets) = state.targets.effective() else { return Line::default() };
+    let mut spans = vec![Span::raw(" ")];
+    for id in targets {
+        spans.push(Span::styled(format!(" → {} ", fit(id.as_str(), 24)), theme.badge));
+        spans.push(Span::raw(" "));
+    }
+    Line::from(spans)
+}

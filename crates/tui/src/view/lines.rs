@@ -1,0 +1,146 @@
+//! Lines as they are put on the screen: never wider than their place, and safe to draw.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::visible::visible;
+
+/// Text from elsewhere in one line: controls are seen, blanks and line breaks are one blank each.
+pub(crate) fn one_line(text: &str) -> String {
+    let text = visible(text);
+    let mut line = String::with_capacity(text.len().min(512));
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        // More than this is on no screen.
+        if line.len() > 4096 {
+            break;
+        }
+    }
+    line
+}
+
+/// The text, cut with an ellipsis where it is wider.
+pub(crate) fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut fitting = String::new();
+    let mut used = 1;
+    for grapheme in text.graphemes(true) {
+        used += grapheme.width();
+        if used > width {
+            break;
+        }
+        fitting.push_str(grapheme);
+    }
+    if width > 0 {
+        fitting.push('…');
+    }
+    fitting
+}
+
+/// Puts a line at the top of a place; what does not fit is cut.
+pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    let mut x = area.x;
+    for span in &line.spans {
+        let room = usize::from(area.right().saturating_sub(x));
+        let style = line.style.patch(span.style);
+        (x, _) = buffer.set_stringn(x, area.y, fit(&span.content, room), room, style);
+    }
+}
+
+/// Puts lines below one another.
+pub(crate) fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
+    for (row, line) in (0..area.height).zip(lines) {
+        put(buffer, Rect { y: area.y + row, height: 1, ..area }, line);
+    }
+}
+
+/// A line across, with something on it at the left and at the right where there is room.
+pub(crate) fn rule(buffer: &mut Buffer, area: Rect, style: Style, left: &Line<'_>, right: &Line<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    buffer.set_string(area.x, area.y, "─".repeat(area.width.into()), style);
+    let width = |line: &Line<'_>| u16::try_from(line.width()).unwrap_or(u16::MAX);
+    let room = area.width.saturating_sub(4);
+    let at_left = width(left).min(room);
+    if at_left > 0 {
+        put(buffer, Rect { x: area.x + 2, width: at_left, ..area }, left);
+    }
+    let at_right = width(right);
+    if at_right > 0 && at_left.saturating_add(at_right).saturating_add(6) <= area.width {
+        put(buffer, Rect { x: area.right() - 2 - at_right, width: at_right, ..area }, right);
+    }
+}
+
+/// Parts of a line, with a blank around each.
+pub(crate) fn padded(spans: Vec<Span<'static>>) -> Line<'static> {
+    if spans.is_empty() {
+        return Line::default();
+    }
+    let mut all = vec![Span::raw(" ")];
+    all.extend(spans);
+    all.push(Span::raw(" "));
+    Line::from(all)
+}
+
+/// Puts a separator between parts.
+pub(crate) fn joined(parts: Vec<Span<'static>>, separator: &'static str, style: Style) -> Vec<Span<'static>> {
+    let mut all = Vec::with_capacity(parts.len() * 2);
+    for part in parts {
+        if !all.is_empty() {
+            all.push(Span::styled(separator, style));
+        }
+        all.push(part);
+    }
+    all
+}
+
+/// A number with its thousands apart: `12,345`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut apart = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            apart.push(',');
+        }
+        apart.push(digit);
+    }
+    apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_wide_is_cut_and_says_so() {
+        assert_eq!(fit("hello", 5), "hello");
+        assert_eq!(fit("hello", 4), "hel…");
+        assert_eq!(fit("日本語", 4), "日…");
+        assert_eq!(fit("日本語", 0), "");
+    }
+
+    #[test]
+    fn numbers_can_be_read() {
+        for (number, expected) in [(0, "0"), (999, "999"), (12_345, "12,345"), (1_000_000, "1,000,000")] {
+            assert_eq!(thousands(number), expected);
+        }
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        assert_eq!(one_line(" a\n\tb\x1b[2J  c "), "a b␛[2J c");
+    }
+}

@@ -1,0 +1,148 @@
+//! The screen: where everything stands, and drawing it. From the top: the conversation with the signal board at its right
+//! (or below it, where the screen is narrow), who reasons or what is asked, the composer between two rules, the status.
+
+mod board;
+mod details;
+mod dialog;
+mod input;
+mod keys;
+pub(crate) mod lines;
+mod moment;
+mod reasoning;
+mod status;
+
+use std::time::{Duration, SystemTime};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use wh_client::UiFacts;
+use wh_core::space::state::State;
+
+use crate::app::{App, DOCKED_FROM, Spot};
+use crate::transcript::Look;
+pub(crate) use dialog::Text;
+use moment::Moment;
+
+/// The smallest screen that anything but a note is drawn on.
+const SMALLEST: (u16, u16) = (30, 8);
+
+/// Columns of the docked board, beside its divider.
+const BOARD: u16 = 42;
+
+/// What a frame says beside its cells.
+#[derive(Debug)]
+pub(crate) struct Drawn {
+    /// Where the terminal's cursor belongs.
+    pub(crate) cursor: Option<Position>,
+    /// When another frame is worth drawing though nothing has happened.
+    pub(crate) wake: Option<Duration>,
+    /// How the space is shown, for those who ask.
+    pub(crate) facts: UiFacts,
+}
+
+/// Draws everything.
+pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: SystemTime) -> Drawn {
+    let moment = Moment::new(now);
+    let area = buffer.area;
+    app.spots.clear();
+    if let Some(wake) = app.signals.decide(state, area.width, now) {
+        moment.wake_in(wake);
+    }
+    let cursor = if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let note = format!("{}x{} is too small", area.width, area.height);
+        lines::put(buffer, area, &Line::styled(note, app.theme().warning));
+        None
+    } else {
+        draw_all(app, state, buffer, &moment)
+    };
+    let facts = UiFacts {
+        board_expanded: app.signals.is_open(),
+        board_override: app.signals.wished(),
+        verbose: app.verbose,
+        show_streams: app.show_streams,
+    };
+    Drawn { cursor, wake: moment.wake(), facts }
+}
+
+/// Takes so many rows from the bottom of a place.
+fn take_bottom(rest: &mut Rect, height: u16) -> Rect {
+    let height = height.min(rest.height);
+    rest.height -= height;
+    Rect { y: rest.bottom(), height, ..*rest }
+}
+
+fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) -> Option<Position> {
+    let whole = buffer.area;
+    let mut rest = whole;
+    let status = take_bottom(&mut rest, 1);
+    let below = take_bottom(&mut rest, 1);
+    let asked = app.dialog.current(state).is_some();
+    let most = if asked { (whole.height / 8).clamp(1, 3) } else { (whole.height / 3).clamp(1, 12) };
+    let height = app.composer.fit(whole.width, most);
+    let composer = take_bottom(&mut rest, height);
+    let above = take_bottom(&mut rest, 1);
+
+    // What is asked may take all but a glimpse of the conversation, for it must be answered.
+    let glimpse = if whole.height >= 20 { 4 } else { 2 };
+    let room = rest.height.saturating_sub(glimpse);
+    let question = take_bottom(&mut rest, dialog::height(app, state, whole.width, room));
+    let room = rest.height.saturating_sub(glimpse + 2);
+    let thought = take_bottom(&mut rest, reasoning::height(state, whole.height).min(room));
+
+    if app.signals.is_open() {
+        rest = draw_board(app, state, buffer, rest, moment);
+    }
+    app.spots.push((rest, Spot::Transcript));
+    let theme = *app.theme();
+    let me = app.me().clone();
+    let look = Look { theme: &theme, verbose: app.verbose, show_streams: app.show_streams, now: moment.now(), me: &me };
+    app.transcript.render(rest, buffer, state, &look);
+
+    reasoning::draw(buffer, thought, state, &theme, moment);
+    let answering = dialog::draw(app, buffer, question, state, moment);
+    let writing = input::draw(app, state, buffer, [above, composer, below], moment);
+    status::draw(app, state, buffer, status, moment);
+    if app.keys.is_some() {
+        let bounds = Rect { height: below.y.saturating_sub(whole.y), ..whole };
+        keys::draw(app, buffer, bounds);
+        return None;
+    }
+    if asked { answering } else { writing }
+}
+
+/// Draws the board, and says what it leaves of the conversation's place.
+fn draw_board(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &Moment) -> Rect {
+    let theme = app.theme();
+    if buffer.area.width >= DOCKED_FROM {
+        let board = Rect { x: rest.right() - BOARD, width: BOARD, ..rest };
+        let divider = board.x - 1;
+        for y in rest.top()..rest.bottom() {
+            buffer.set_string(divider, y, "│", theme.border);
+        }
+        let inside = Rect { x: board.x + 1, width: board.width - 1, ..board };
+        let content = board::lines(app, state, inside.width.into(), false, moment);
+        lines::put_all(buffer, inside, &content);
+        rest.width -= BOARD + 1;
+        return rest;
+    }
+    let content = board::lines(app, state, usize::from(rest.width.saturating_sub(4)), true, moment);
+    let most = (buffer.area.height / 3).min(rest.height.saturating_sub(2));
+    if most < 3 {
+        return rest;
+    }
+    let wanted = u16::try_from(content.len() + 2).unwrap_or(u16::MAX);
+    let place = take_bottom(&mut rest, wanted.min(most));
+    let inside = frame(buffer, place, theme.border);
+    lines::put_all(buffer, inside, &content);
+    rest
+}
+
+/// A frame with rounded corners; what is within, with a column free at each side.
+fn frame(buffer: &mut Buffer, area: Rect, style: ratatui::style::Style) -> Rect {
+    use ratatui::widgets::{Block, BorderType, Padding, Widget};
+    let block = Block::bordered().border_type(BorderType::Rounded).border_style(style).padding(Padding::horizontal(1));
+    let inside = block.inner(area);
+    block.render(area, buffer);
+    inside
+}

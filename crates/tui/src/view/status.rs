@@ -1,0 +1,154 @@
+//! The status bar: who works, what waits, what it costs. What matters least goes first where there is no room.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+use wh_core::space::event::Activity;
+use wh_core::space::item::Level;
+use wh_core::space::state::State;
+
+use super::lines::{fit, one_line, put, thousands};
+use super::moment::Moment;
+use crate::app::{App, foremost};
+use crate::theme::Theme;
+
+const HINTS: &str = "? keys · Ctrl+C leave";
+const SEPARATOR: &str = " · ";
+
+/// A part of the bar. The higher its rank, the longer it stays.
+struct Part {
+    text: String,
+    style: Style,
+    rank: u8,
+}
+
+pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) {
+    let theme = app.theme();
+    let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    if let Some(notice) = app.notice(moment.now()) {
+        moment.wake_in(notice.until.duration_since(moment.now()).unwrap_or_default());
+        let style = match notice.level {
+            Level::Info => theme.text,
+            Level::Warning => theme.warning,
+            Level::Error => theme.danger,
+        };
+        return put(buffer, inside, &Line::styled(fit(&one_line(&notice.text), inside.width.into()), style));
+    }
+    let hints = HINTS.width();
+    let room = usize::from(inside.width).saturating_sub(hints + 2);
+    let parts = fitting(parts(app, state, moment), room);
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    for part in parts {
+        if !spans.is_empty() {
+            spans.push(Span::styled(SEPARATOR, theme.border));
+        }
+        spans.push(Span::styled(fit(&part.text, room), part.style));
+    }
+    put(buffer, inside, &Line::from(spans));
+    let right = Rect { x: inside.right().saturating_sub(hints as u16), width: hints as u16, ..inside };
+    put(buffer, right, &Line::styled(HINTS, theme.dim));
+}
+
+/// Leaves out what matters least until the rest fits.
+fn fitting(mut parts: Vec<Part>, room: usize) -> Vec<Part> {
+    loop {
+        let between = SEPARATOR.width() * parts.len().saturating_sub(1);
+        let width: usize = parts.iter().map(|part| part.text.width()).sum::<usize>() + between;
+        if width <= room || parts.len() <= 1 {
+            return parts;
+        }
+        // Of equal ones the last goes.
+        let least = parts.iter().enumerate().rev().min_by_key(|(_, part)| part.rank).map(|(index, _)| index);
+        let Some(least) = least else { return parts };
+        parts.remove(least);
+    }
+}
+
+fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
+    let theme = app.theme();
+    let mut parts: Vec<Part> = Vec::new();
+    let mut add = |rank: u8, style: Style, text: String| parts.push(Part { text, style, rank });
+    add(9, theme.success, format!("◆ {}", one_line(&state.name)));
+    add(3, theme.dim, app.me().to_string());
+    if let Some((text, style)) = activity(state, theme, moment) {
+        add(10, style, text);
+    }
+    let counted = |number: usize, one: &str, more: &str| format!("{number} {}", if number == 1 { one } else { more });
+    let questions = state.questions().count();
+    if questions > 0 {
+        add(8, theme.warning, counted(questions, "question", "questions"));
+    }
+    if let Some((id, pause)) = state.pause() {
+        let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
+        add(7, theme.warning, format!("{id} paused{left}"));
+    }
+    add(4, theme.dim, format!("{} {}", thousands(state.envelopes), if state.envelopes == 1 { "msg" } else { "msgs" }));
+    if !state.acknowledgements.is_empty() {
+        add(5, theme.accent, format!("{} awaiting", state.acknowledgements.len()));
+    }
+    if !state.streams.is_empty() {
+        add(5, theme.accent, counted(state.streams.len(), "stream", "streams"));
+    }
+    if let Some(targets) = state.targets.effective() {
+        let names: Vec<&str> = targets.iter().map(|id| id.as_str()).collect();
+        add(2, theme.dim, format!("to {}", names.join(", ")));
+    }
+    if app.verbose {
+        add(1, theme.dim, "verbose".to_owned());
+    }
+    of_agent(app, state, theme, &mut add);
+    if let Some(port) = app.options().door {
+        add(2, theme.dim, format!("door :{port}"));
+    }
+    parts
+}
+
+/// What the agent runs as, and what that costs.
+fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
+    let Some((id, agent)) = foremost(state) else {
+        if let Some(title) = &app.options().agent {
+            add(3, theme.dim, one_line(title));
+        }
+        return;
+    };
+    let mut runs = vec![id.to_string()];
+    runs.extend(agent.capabilities.model.clone());
+    runs.extend(agent.capabilities.mode.clone());
+    add(3, theme.dim, one_line(&runs.join(" ")));
+    let Some(usage) = agent.usage else { return };
+    match (usage.context_tokens, usage.context_limit.filter(|limit| *limit > 0)) {
+        (Some(tokens), Some(limit)) => {
+            let percent = tokens.saturating_mul(100) / limit;
+            let style = if percent >= 80 { theme.warning } else { theme.dim };
+            add(4, style, format!("ctx {percent}%"));
+        }
+        (Some(tokens), None) => add(3, theme.dim, format!("ctx {}", thousands(tokens))),
+        (None, _) => {}
+    }
+    if let Some(cost) = usage.cost {
+        add(3, theme.dim, format!("${cost:.2}"));
+    }
+}
+
+/// What the agents are doing, while that is not said elsewhere.
+fn activity(state: &State, theme: &Theme, moment: &Moment) -> Option<(String, Style)> {
+    if state.reasoning().is_some() {
+        return None;
+    }
+    state.present().find_map(|(id, one)| {
+        let status = one.session.as_ref()?;
+        match &status.activity {
+            Activity::Working(turn) => {
+                let since = state.turn(turn).map_or(status.since, |turn| turn.at);
+                let elapsed = moment.elapsed(since);
+                Some((format!("{} {id} works {elapsed} (Esc interrupts)", moment.spinner()), theme.accent))
+            }
+            Activity::Starting => Some((format!("{} {id} starts", moment.spinner()), theme.dim)),
+            Activity::Gone(Some(reason)) => Some((format!("{id} is gone: {}", one_line(reason)), theme.danger)),
+            Activity::Gone(None) => Some((format!("{id} is gone"), theme.dim)),
+            Activity::Idle | Activity::Waiting(_) | Activity::Paused | Activity::Unknown => None,
+        }
+    })
+}

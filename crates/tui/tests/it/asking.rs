@@ -1,0 +1,189 @@
+use wh_core::space::harness::Order;
+use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+
+use crate::stage::{Stage, answered, permission};
+
+fn command() -> Vec<Detail> {
+    vec![Detail::Command("rm -rf build".into())]
+}
+
+#[tokio::test]
+async fn a_digit_answers() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.ask("q1", permission("Run this command?", command())).await;
+    stage.sees("Run this command?").await;
+    assert!(stage.screen().contains("$ rm -rf build"));
+    stage.text("3").await;
+    assert!(!stage.screen().contains("Yes, this once"), "{}", stage.screen());
+    assert_eq!(answered(stage.order().await), ("q1".into(), Some("no".into()), None));
+}
+
+#[tokio::test]
+async fn arrows_and_enter_answer() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.ask("q1", permission("Run this command?", command())).await;
+    stage.sees("❯ 1 Yes, this once").await;
+    stage.press(&["down", "enter"]).await;
+    assert_eq!(answered(stage.order().await), ("q1".into(), Some("always".into()), None));
+}
+
+#[tokio::test]
+async fn a_click_answers() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.ask("q1", permission("Run this command?", command())).await;
+    stage.sees("Run this command?").await;
+    let row = stage.row("3 No");
+    stage.click(8, row).await;
+    assert_eq!(answered(stage.order().await), ("q1".into(), Some("no".into()), None));
+}
+
+#[tokio::test]
+async fn several_are_asked_one_after_another() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    for key in ["one", "two", "three"] {
+        stage.ask(key, permission(&format!("Question {key}?"), vec![])).await;
+    }
+    stage.sees("1 of 3").await;
+    for key in ["one", "two", "three"] {
+        stage.sees(&format!("Question {key}?")).await;
+        stage.text("1").await;
+        assert_eq!(answered(stage.order().await).0, key);
+    }
+    stage.no_longer_sees("asks ─").await;
+}
+
+#[tokio::test]
+async fn nothing_that_holds_from_now_on_is_highlighted_at_first() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    let mut question = permission("Sure?", vec![]);
+    question.options.swap(0, 1);
+    stage.ask("q1", question).await;
+    stage.sees("Sure?").await;
+    assert!(!stage.screen().contains("❯ 1"));
+    stage.press(&["enter"]).await;
+    stage.sees("Choose by number").await;
+    stage.press(&["down", "down", "enter"]).await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
+}
+
+#[tokio::test]
+async fn the_draft_waits_behind_a_question() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.text("my draft").await;
+    // What was just written is protected for a moment; Tab says that the question is meant.
+    stage.ask("q1", permission("Sure?", vec![])).await;
+    stage.sees("Sure?").await;
+    assert!(stage.screen().contains("you are writing"), "{}", stage.screen());
+    stage.text(" 1").await;
+    assert!(stage.screen().contains("❯ my draft 1"));
+    stage.press(&["tab"]).await;
+    assert!(!stage.screen().contains("you are writing"));
+    stage.text("1").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
+    assert!(stage.screen().contains("❯ my draft 1"), "{}", stage.screen());
+}
+
+#[tokio::test]
+async fn what_is_no_answer_goes_nowhere_and_says_so() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.ask("q1", permission("Sure?", vec![])).await;
+    stage.sees("Sure?").await;
+    stage.text("hello").await;
+    assert!(stage.screen().contains("Choose by number"), "{}", stage.screen());
+    assert!(!stage.screen().contains("hello"));
+}
+
+#[tokio::test]
+async fn words_of_ones_own_are_an_answer_where_they_are_taken() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    let red = Choice { id: "red".into(), label: "Red".into(), meaning: Meaning::Other };
+    let question = Question {
+        kind: QuestionKind::Choice,
+        title: "Which colour?".into(),
+        details: vec![Detail::Text("Any will do.".into())],
+        options: vec![red],
+        accepts_text: true,
+    };
+    stage.ask("q1", question).await;
+    stage.sees("Answer in your own words").await;
+    stage.text("blue 1").await;
+    assert!(stage.screen().contains("❯ blue 1"));
+    let row = stage.row("❯ blue 1");
+    assert_eq!(stage.vt.cursor().1, row);
+    stage.press(&["enter"]).await;
+    assert_eq!(answered(stage.order().await), ("q1".into(), None, Some("blue 1".into())));
+}
+
+#[tokio::test]
+async fn a_question_without_options_is_answered_in_words() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    let question = Question {
+        kind: QuestionKind::Text,
+        title: "What is your name?".into(),
+        details: vec![],
+        options: vec![],
+        accepts_text: true,
+    };
+    stage.ask("q1", question).await;
+    stage.sees("What is your name?").await;
+    stage.text("1 Ada\r").await;
+    assert_eq!(answered(stage.order().await), ("q1".into(), None, Some("1 Ada".into())));
+}
+
+#[tokio::test]
+async fn escape_interrupts_and_answers_nothing() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.ask("q1", permission("Sure?", vec![])).await;
+    stage.sees("Sure?").await;
+    stage.press(&["escape"]).await;
+    assert_eq!(stage.order().await, Order::Interrupt);
+}
+
+#[tokio::test]
+async fn the_options_are_never_lost_on_a_small_screen() {
+    let mut stage = Stage::new(60, 16).await;
+    stage.begin("go").await;
+    let long: String = (0..200).map(|number| format!("line {number}\n")).collect();
+    stage
+        .ask("q1", permission("May I write all of this into that file over there, please?", vec![Detail::Text(long)]))
+        .await;
+    stage.sees("3 No").await;
+    let screen = stage.screen();
+    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "PgUp PgDn"] {
+        assert!(screen.contains(text), "{text} is not in\n{screen}");
+    }
+    stage.press(&["pagedown"]).await;
+    assert!(!stage.screen().contains("line 0 "));
+    assert!(stage.screen().contains("3 No"), "{}", stage.screen());
+    // By the wheel too.
+    let row = stage.row("line ");
+    stage.text(&format!("\x1b[<65;5;{}M", row)).await;
+    assert!(stage.screen().contains("3 No"));
+    stage.text("1").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
+}
+
+#[tokio::test]
+async fn a_question_answered_elsewhere_is_gone() {
+    use wh_core::space::command::Command;
+    use wh_core::space::question::Answer;
+
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    stage.ask("q1", permission("Sure?", vec![])).await;
+    stage.sees("1 Yes, this once").await;
+    let question = stage.state(|state| state.questions().next().unwrap().id.clone()).await;
+    let answer = Answer { option: Some("no".into()), text: None };
+    stage.space.command("other".into(), None, Command::Answer { question, answer }).await.unwrap().unwrap();
+    stage.no_longer_sees("1 Yes, this once").await;
+}

@@ -1,0 +1,101 @@
+use std::time::Duration;
+
+use wh_core::slash::{Board, UiCommand};
+use wh_core::space::harness::Report;
+use wh_core::space::item::Body;
+
+use crate::stage::Stage;
+
+/// Nothing is due, so that the clock can be turned an hour ahead.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_while_nothing_happens() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("draft").await;
+    assert!(stage.is_quiet_for(Duration::from_secs(2)).await, "{}", stage.screen());
+}
+
+#[tokio::test]
+async fn every_frame_is_one_synchronized_update() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("hello").await;
+    stage.press(&["enter"]).await;
+    let written = String::from_utf8_lossy(&stage.written).into_owned();
+    let begun = written.matches("\x1b[?2026h").count();
+    assert!(begun >= 3);
+    assert_eq!(begun, written.matches("\x1b[?2026l").count());
+    let after_entry = written.split("\x1b[?2026h").next().unwrap();
+    assert!(after_entry.ends_with("\x1b[H"), "{after_entry:?}");
+}
+
+#[tokio::test]
+async fn a_keystroke_costs_few_bytes() {
+    let mut stage = Stage::new(200, 60).await;
+    stage.text("hell").await;
+    let before = stage.written.len();
+    stage.text("o").await;
+    assert!(stage.written.len() - before < 120, "{}", stage.written.len() - before);
+}
+
+#[tokio::test]
+async fn escape_counts_as_drawn_once_it_is_known_to_be_alone() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("x").await;
+    stage.bytes(b"\x1b").await;
+    assert_eq!(*stage.drawn.borrow(), 2);
+    assert!(stage.screen().contains("Type a message"));
+}
+
+#[tokio::test]
+async fn input_that_means_nothing_is_counted_too() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.bytes(b"\x1b[I\x1b[O").await;
+    assert_eq!(*stage.drawn.borrow(), 6);
+}
+
+#[tokio::test]
+async fn another_size_is_drawn_whole() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("hello").await;
+    for (columns, rows) in [(60, 16), (300, 100), (30, 8), (10, 3), (2, 1), (120, 40)] {
+        stage.resize(columns, rows).await;
+        if columns >= 60 {
+            let last = usize::from(rows) - 1;
+            stage
+                .until("the status bar", |stage| stage.lines().get(last).is_some_and(|line| line.contains("? keys")))
+                .await;
+            assert!(stage.screen().contains("❯ hello"));
+        } else if columns == 10 {
+            stage.sees("10x3 is").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_streams_in_is_shown_to_the_end() {
+    let mut stage = Stage::new(80, 24).await;
+    let turn = stage.begin("go").await;
+    for number in 0..500 {
+        stage.report(Report::Grew { key: "k".into(), text: format!("word{number} "), tokens: None }).await;
+    }
+    let body = Body::Text { text: "the whole answer".into(), attachments: vec![] };
+    stage.report(Report::Item { key: "k".into(), body, done: true }).await;
+    stage.end(turn).await;
+    stage.sees("the whole answer").await;
+    stage.no_longer_sees("demo works").await;
+}
+
+#[tokio::test]
+async fn an_order_is_answered_once_it_is_drawn_and_the_facts_say_so() {
+    let mut stage = Stage::new(120, 40).await;
+    assert!(!stage.ui.facts().board_expanded);
+    let ui = stage.ui.clone();
+    let asked = tokio::spawn(async move { ui.run(UiCommand::Board(Some(Board::Open))).await });
+    asked.await.unwrap().unwrap();
+    assert!(stage.ui.facts().board_expanded);
+    assert_eq!(stage.ui.facts().board_override, Some(Board::Open));
+    stage.sees("Awaiting acknowledgement").await;
+    stage.text("/verbose\r").await;
+    assert!(stage.ui.facts().verbose);
+    stage.text("/streams\r").await;
+    assert!(stage.ui.facts().show_streams);
+}

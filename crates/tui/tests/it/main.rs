@@ -1,0 +1,9 @@
+//! The terminal UI as a person uses it: keys in, a screen out.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
+
+mod asking;
+mod frames;
+mod leaving;
+mod looks;
+mod stage;
+mod writing;

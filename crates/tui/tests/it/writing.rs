@@ -1,0 +1,171 @@
+use wh_core::space::command::Command;
+use wh_core::space::harness::{Order, Report};
+use wh_core::space::item::Body;
+
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn what_is_typed_is_shown_with_the_caret_behind_it() {
+    let mut stage = Stage::new(80, 24).await;
+    assert!(stage.screen().contains("Type a message, / for commands, ? for keys"));
+    stage.text("hello 日本").await;
+    let row = stage.row("❯ hello 日本");
+    assert_eq!(stage.vt.cursor(), (2 + 6 + 4, row));
+    let frame = stage.vt.frame();
+    let caret = frame.rows().nth(row.into()).unwrap()[12].clone();
+    assert!(caret.style.inverse, "{caret:?}");
+}
+
+#[tokio::test]
+async fn enter_says_it_and_the_frame_that_shows_it_is_drawn_when_the_input_counts_as_drawn() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("hello there").await;
+    stage.press(&["enter"]).await;
+    assert!(stage.screen().contains("Type a message"), "{}", stage.screen());
+    assert!(stage.screen().contains("hello there"), "{}", stage.screen());
+    assert!(matches!(stage.order().await, Order::Prompt { text, .. } if text == "hello there"));
+    assert_eq!(*stage.drawn.borrow(), stage.typed);
+}
+
+#[tokio::test]
+async fn messages_arrive_in_the_order_in_which_they_were_sent() {
+    let mut stage = Stage::new(80, 24).await;
+    let all: String = (0..20).map(|number| format!("message {number}\r")).collect();
+    stage.text(&all).await;
+    let said = stage.state(|state| {
+        let texts = state.items.iter().filter_map(|item| match &item.body {
+            Body::Text { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>()
+    });
+    let said = said.await;
+    // The agent has room for some that wait; the rest is refused.
+    assert!(said.len() > 5);
+    for (number, text) in said.iter().enumerate() {
+        assert_eq!(*text, format!("message {number}"));
+    }
+}
+
+#[tokio::test]
+async fn help_begins_with_its_title() {
+    let mut stage = Stage::new(120, 60).await;
+    stage.text("/help\r").await;
+    stage.sees("Available Commands").await;
+    stage.sees("Commands of demo").await;
+}
+
+#[tokio::test]
+async fn a_refused_line_comes_back_with_the_reason() {
+    let mut stage = Stage::new(100, 24).await;
+    stage.text("/nonsense at all\r").await;
+    stage.sees("Unknown command: /nonsense").await;
+    stage.sees("❯ /nonsense at all").await;
+    stage.press(&["ctrl+u"]).await;
+    stage.text("/pause\r").await;
+    stage.sees("a participant is missing").await;
+    stage.sees("❯ /pause").await;
+}
+
+#[tokio::test]
+async fn an_envelope_in_json_is_posted() {
+    let mut stage = Stage::new(100, 24).await;
+    stage.text("{\"kind\":\"custom/thing\",\"payload\":{\"a\":1}}\r").await;
+    let kinds = stage.state(|state| {
+        let acts = state.items.iter().filter_map(|item| match &item.body {
+            Body::Act { kind, .. } => Some(kind.clone()),
+            _ => None,
+        });
+        acts.collect::<Vec<_>>()
+    });
+    assert!(kinds.await.contains(&"custom/thing".to_owned()));
+}
+
+#[tokio::test]
+async fn commands_of_wh_and_of_the_agent_are_completed() {
+    let mut stage = Stage::new(100, 30).await;
+    stage.text("/tri").await;
+    stage.sees("Does a trick").await;
+    stage.press(&["tab"]).await;
+    stage.sees("❯ /trick").await;
+    stage.no_longer_sees("Does a trick").await;
+    stage.press(&["ctrl+u"]).await;
+    stage.text("/pause ").await;
+    stage.sees("PARTICIPANT [SECONDS] [REASON]").await;
+    stage.press(&["tab"]).await;
+    stage.sees("❯ /pause demo").await;
+}
+
+#[tokio::test]
+async fn files_are_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("wonderful.txt"), "").unwrap();
+    let directory = folder.path().to_owned();
+    let mut stage = Stage::with(100, 30, |options| options.directory = directory).await;
+    stage.text("see @won").await;
+    stage.sees("wonderful.txt").await;
+    stage.press(&["tab"]).await;
+    stage.sees("❯ see @wonderful.txt").await;
+}
+
+#[tokio::test]
+async fn a_chosen_target_is_a_badge() {
+    let mut stage = Stage::new(100, 24).await;
+    stage.text("/target demo\r").await;
+    stage.sees("→ demo").await;
+    stage.text("/target none\r").await;
+    stage.no_longer_sees(" → demo ").await;
+}
+
+#[tokio::test]
+async fn escape_empties_the_composer_and_undo_brings_it_back() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("precious").await;
+    stage.press(&["escape"]).await;
+    assert!(!stage.screen().contains("precious"));
+    stage.press(&["ctrl+z"]).await;
+    assert!(stage.screen().contains("❯ precious"));
+}
+
+#[tokio::test]
+async fn escape_stops_whoever_works_and_leaves_the_draft() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("work").await;
+    stage.sees("demo works").await;
+    stage.text("draft").await;
+    stage.press(&["escape"]).await;
+    assert_eq!(stage.order().await, Order::Interrupt);
+    assert!(stage.screen().contains("❯ draft"));
+}
+
+#[tokio::test]
+async fn a_message_that_comes_through_another_door_leaves_the_draft() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("draft").await;
+    let say = Command::Say { text: "from elsewhere".into(), to: None, attachments: vec![] };
+    stage.space.command("human".into(), None, say).await.unwrap().unwrap();
+    stage.sees("from elsewhere").await;
+    assert!(stage.screen().contains("❯ draft"));
+}
+
+#[tokio::test]
+async fn the_keys_are_listed_and_writing_closes_the_list() {
+    let mut stage = Stage::new(100, 50).await;
+    stage.text("?").await;
+    assert!(stage.screen().contains("Keys of wh"), "{}", stage.screen());
+    stage.press(&["escape"]).await;
+    assert!(!stage.screen().contains("Keys of wh"));
+    stage.press(&["f1"]).await;
+    stage.text("x").await;
+    assert!(!stage.screen().contains("Keys of wh"));
+    assert!(stage.screen().contains("❯ x"));
+    stage.text("?").await;
+    assert!(stage.screen().contains("❯ x?"));
+}
+
+#[tokio::test]
+async fn an_agent_that_is_gone_is_said_to_be() {
+    let mut stage = Stage::new(100, 24).await;
+    stage.report(Report::Gone(Some("it crashed".into()))).await;
+    stage.sees("demo is gone: it crashed").await;
+}

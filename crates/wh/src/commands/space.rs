@@ -1,0 +1,290 @@
+//! `wh` alone, and `wh space connect`: a space with an agent, shown in the terminal UI.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand, ValueEnum};
+use wh_agents::port::{Agent, Harness, Start, StartError};
+use wh_client::Ui;
+use wh_core::slash::UiCommand;
+use wh_core::space::ParticipantId;
+use wh_core::terminal::{Exit, Size};
+use wh_doors::http::Conversation;
+use wh_engine::space::RunningSpace;
+use wh_engine::terminal::{self, Host, HostSpec, Hosted, ScreenSpec};
+use wh_tui::theme::Theme;
+use wh_tui::{Left, Options};
+
+use crate::control::{Control, ControlArguments};
+use crate::failure::{Failure, code, say};
+use crate::log;
+use crate::opened::Opened;
+use crate::person::Person;
+use crate::record::RecordArguments;
+use crate::signals::Signals;
+
+/// Ports that the remote control of the Gemini CLI is told by.
+const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
+
+/// Lines kept above the screen; the UI draws on the alternate screen, which has none.
+const HISTORY_LINES: usize = 0;
+
+/// Talk to agents in a space
+#[derive(Debug, Args)]
+pub struct Space {
+    #[command(subcommand)]
+    command: SpaceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SpaceCommand {
+    /// Open a space with an agent in the terminal UI; the same as `wh` alone
+    Connect(SpaceArguments),
+}
+
+impl Space {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let SpaceCommand::Connect(arguments) = self.command;
+        arguments.run()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ThemeChoice {
+    /// What suits the terminal
+    Auto,
+    Dark,
+    Light,
+    /// No colours; NO_COLOR does the same
+    None,
+}
+
+/// How a space is opened.
+#[derive(Debug, Args)]
+pub struct SpaceArguments {
+    /// The agent to talk to; `demo` is built in
+    #[arg(long, value_name = "AGENT", default_value = "demo", env = "WH_AGENT")]
+    agent: String,
+
+    #[command(flatten)]
+    control: ControlArguments,
+
+    #[command(flatten)]
+    record: RecordArguments,
+
+    /// Size of the virtual terminal; a real one has its own
+    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
+    size: Size,
+
+    /// Use a virtual terminal even on a real one
+    #[arg(long)]
+    headless: bool,
+
+    /// The colours of the UI
+    #[arg(long, value_name = "THEME", default_value = "auto", env = "WH_THEME")]
+    theme: ThemeChoice,
+
+    /// The agent works in this directory
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+
+    /// The space's name
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    name: String,
+
+    /// Your name in the space
+    #[arg(long = "as", value_name = "NAME", default_value = "human")]
+    me: String,
+
+    /// Arguments for the agent itself
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+impl SpaceArguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::new(code::FAILED, format!("cannot start: {error}")))?;
+        let result = runtime.block_on(self.converse());
+        // A thread may still sit in a read of the person's terminal; it has nothing left to say.
+        runtime.shutdown_background();
+        result
+    }
+
+    async fn converse(mut self) -> Result<ExitCode, Failure> {
+        let person = if self.headless { None } else { Person::here() };
+        if person.is_some() { log::to_file() } else { log::to_stderr() }?;
+        self.control.control_port = self.control.control_port.map_or_else(remote_port, |port| Ok(Some(port)))?;
+        if person.is_none() && self.control.control_port.is_none() && !self.record.wanted() {
+            return Err(Failure::new(code::USAGE, "there is no terminal to show the space on")
+                .hint("run wh on a terminal, or open a door for others with --control-port 9090"));
+        }
+        let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
+        let agent = self.known_agent()?;
+        let control = self.control.open().await?;
+        let directory = self.directory()?;
+        let mut start = Start::new(&directory);
+        start.arguments = std::mem::take(&mut self.arguments);
+        let harness = agent.start(start).await.map_err(|error| cannot_start(&error))?;
+
+        let opened = self.open(agent.as_ref(), harness, person.as_ref(), control, directory).await?;
+        let code = opened.live(person, &mut signals).await;
+        Ok(ExitCode::from(code))
+    }
+
+    fn known_agent(&self) -> Result<Arc<dyn Agent>, Failure> {
+        wh_agents::by_id(&self.agent).ok_or_else(|| {
+            let known: Vec<String> = wh_agents::known().iter().map(|agent| agent.facts().id).collect();
+            Failure::new(code::USAGE, format!("there is no agent {:?}", self.agent))
+                .hint(format!("choose one of {}; any other program runs with `wh run -- PROGRAM`", known.join(", ")))
+        })
+    }
+
+    fn directory(&self) -> Result<PathBuf, Failure> {
+        let wanted = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+        let entered = wanted.canonicalize().ok().filter(|path| path.is_dir());
+        entered.ok_or_else(|| Failure::new(code::USAGE, format!("{} is not a directory", wanted.display())))
+    }
+
+    /// Makes the space, its terminal and its door, and has the agent take part.
+    async fn open(
+        self,
+        agent: &dyn Agent,
+        harness: Harness,
+        person: Option<&Person>,
+        control: Option<Control>,
+        directory: PathBuf,
+    ) -> Result<OpenSpace, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
+        let (facts, me) = (agent.facts(), ParticipantId::from(self.me.as_str()));
+        let running = RunningSpace::start(&self.name, me.clone());
+        running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;
+        let size = person.map_or(self.size, Person::size);
+        let command = vec!["wh".to_owned(), "--agent".to_owned(), facts.id.clone()];
+        let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+        let recording = self.record.open(&words, size, "xterm-256color".to_owned())?;
+        let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
+        let spec = HostSpec {
+            command: command.clone(),
+            size,
+            attended: person.is_some(),
+            screen: (control.is_some() || person.is_none()).then_some(screen),
+            recording,
+            space: running.space.clone(),
+        };
+        let (hosted, host) = terminal::host(spec).await.map_err(|error| failed(&error))?;
+        let (ui, port) = Ui::new();
+        let options = Options {
+            theme: self.theme.theme(person.is_some()),
+            agent: Some(facts.title),
+            directory,
+            door: control.as_ref().map(|control| control.address.port()),
+            ..Options::new(me.clone())
+        };
+        let Host { line, sizes, drawn, leave, exit } = host;
+        let shown = tokio::spawn(wh_tui::run(line, sizes, drawn, running.space.clone(), port, options));
+        let conversation = Conversation { space: running.space.clone(), ui: ui.clone(), me };
+        let door = control.map(|control| Opened::open(control, hosted.surface.clone(), Some(conversation), command));
+        Ok(OpenSpace { running, hosted, ui, leave, exit, shown, door })
+    }
+}
+
+impl ThemeChoice {
+    fn theme(self, attended: bool) -> Theme {
+        match self {
+            Self::Dark => Theme::dark(),
+            Self::Light => Theme::light(),
+            Self::None => Theme::colourless(),
+            // A terminal of our own is what it is, whatever the one around us says of itself.
+            Self::Auto => {
+                Theme::from_environment(|name| std::env::var(name).ok().filter(|_| attended || name == "NO_COLOR"))
+            }
+        }
+    }
+}
+
+/// The port that a variable names, if one does.
+fn remote_port() -> Result<Option<u16>, Failure> {
+    let set = REMOTE_PORTS.iter().find_map(|name| std::env::var(name).ok().map(|value| (name, value)));
+    let Some((name, value)) = set.filter(|(_, value)| !value.is_empty()) else { return Ok(None) };
+    value
+        .trim()
+        .parse()
+        .map(Some)
+        .map_err(|_| Failure::new(code::USAGE, format!("{name} is {value:?}")).hint("give a port, for example 3000"))
+}
+
+fn cannot_start(error: &StartError) -> Failure {
+    let failure = Failure::new(code::FAILED, error);
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// A space that is shown.
+struct OpenSpace {
+    running: RunningSpace,
+    hosted: Hosted,
+    ui: Ui,
+    leave: tokio::sync::mpsc::Receiver<()>,
+    exit: tokio::sync::oneshot::Sender<Exit>,
+    shown: tokio::task::JoinHandle<Result<Left, wh_tui::Error>>,
+    door: Option<Opened>,
+}
+
+impl OpenSpace {
+    /// Waits until the person leaves or wh is asked to end; then closes everything in order.
+    async fn live(self, person: Option<Person>, signals: &mut Signals) -> u8 {
+        let Self { running, hosted, ui, mut leave, exit, mut shown, door } = self;
+        let Hosted { surface, ended, recorded } = hosted;
+        let attached = match person {
+            Some(person) => Some(person.attach(&surface).await),
+            None => None,
+        };
+        let mut asked = false;
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut shown => break outcome,
+                () = signals.next() => {
+                    // The first asks; who asks again means it.
+                    if asked {
+                        shown.abort();
+                    }
+                    asked = true;
+                    tokio::spawn(go(ui.clone()));
+                }
+                Some(()) = leave.recv() => drop(tokio::spawn(go(ui.clone()))),
+            }
+        };
+        let code = match &outcome {
+            Ok(Ok(_)) => 0,
+            _ if asked => 0,
+            _ => code::FAILED,
+        };
+        let _ = exit.send(Exit::Code(code.into()));
+        let _ = ended.await;
+        if let Some(attached) = attached {
+            attached.detach(&surface, Exit::Code(code.into())).await;
+        }
+        if let Ok(Err(error)) = outcome {
+            say(&format!("wh: {error}"));
+        }
+        let _ = running.space.end().await;
+        if let Some(recorded) = recorded
+            && let Ok(Err(error)) = recorded.await
+        {
+            say(&format!("wh: the recording is not complete: {error}"));
+        }
+        if let Some(door) = door {
+            door.close().await;
+        }
+        code
+    }
+}
+
+async fn go(ui: Ui) {
+    let _ = ui.run(UiCommand::Exit).await;
+}

@@ -1,0 +1,62 @@
+//! What is kept of what happened: wh's own diagnostics on request (`WH_LOG`), and how much raw output.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use tracing_subscriber::filter::LevelFilter;
+use wh_screen::log::DEFAULT_CHARACTERS;
+
+use crate::failure::{Failure, code};
+
+/// Characters of raw output that may be kept.
+const MOST_CHARACTERS: usize = 64 << 20;
+
+/// Characters of raw output that are kept.
+pub fn raw_characters() -> Result<usize, Failure> {
+    match std::env::var("CONTROL_PLANE_BUFFER") {
+        Err(_) => Ok(DEFAULT_CHARACTERS),
+        Ok(text) => match text.trim().parse() {
+            Ok(characters) if characters <= MOST_CHARACTERS => Ok(characters),
+            _ => Err(Failure::new(code::USAGE, format!("CONTROL_PLANE_BUFFER is {text:?}"))
+                .hint(format!("give a number of characters up to {MOST_CHARACTERS}, for example 4000"))),
+        },
+    }
+}
+
+fn level() -> Result<Option<LevelFilter>, Failure> {
+    let Ok(level) = std::env::var("WH_LOG") else { return Ok(None) };
+    level.parse().map(Some).map_err(|_| {
+        Failure::new(code::USAGE, format!("WH_LOG is {level:?}")).hint("give error, warn, info, debug or trace")
+    })
+}
+
+/// Writes diagnostics to standard error, if they are wanted.
+pub fn to_stderr() -> Result<(), Failure> {
+    if let Some(level) = level()? {
+        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
+    }
+    Ok(())
+}
+
+/// Writes diagnostics to a file, if they are wanted: a screen is no place for them.
+pub fn to_file() -> Result<(), Failure> {
+    let Some(level) = level()? else { return Ok(()) };
+    let path = file();
+    let cannot = |error: io::Error| Failure::new(code::FAILED, format!("cannot log to {}: {error}", path.display()));
+    if let Some(directory) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;
+    }
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(cannot)?;
+    tracing_subscriber::fmt().with_max_level(level).with_writer(Mutex::new(file)).with_ansi(false).init();
+    Ok(())
+}
+
+fn file() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    let state = state.unwrap_or_else(std::env::temp_dir);
+    fs::canonicalize(&state).unwrap_or(state).join("wheelhouse").join("wh.log")
+}

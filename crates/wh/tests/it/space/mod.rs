@@ -1,0 +1,76 @@
+//! The space with the built-in agent, in its terminal UI, through the door.
+
+mod examples;
+mod lifecycle;
+mod moments;
+mod questions;
+mod remote;
+mod same;
+
+use serde_json::{Value, json};
+use wh_testkit::eventually;
+use wh_testkit::wh::Wh;
+
+use crate::WH;
+
+/// A space whose agent takes no time.
+fn space() -> Wh {
+    paced(0)
+}
+
+/// A space whose agent takes so many milliseconds for a word.
+fn paced(pace: u32) -> Wh {
+    let wh = Wh::options(WH).space().start(&["--", "--seed", "7", "--pace", &pace.to_string()]);
+    wh.wait(r#"screen_contains "Type a message""#);
+    wh
+}
+
+fn state(wh: &Wh) -> Value {
+    wh.get("/control/state").json()
+}
+
+/// Says something as if typed and sent.
+fn say(wh: &Wh, text: &str) {
+    wh.text(text);
+    wh.key("enter");
+}
+
+/// Posts a message and waits until the agent is done with it.
+fn ask(wh: &Wh, message: &str) -> Value {
+    let answer = wh.post("/message", json!({ "message": message }));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let id = answer.json()["request_id"].as_str().unwrap().to_owned();
+    finished(wh, &id)
+}
+
+/// The receipt of a command, once it is over.
+fn finished(wh: &Wh, id: &str) -> Value {
+    eventually("the command is over", || {
+        let receipt = wh.get(&format!("/control/receipts/{id}")).json();
+        matches!(receipt["stage"].as_str(), Some("finished" | "failed")).then_some(receipt)
+    })
+}
+
+/// The oldest open question.
+fn question(wh: &Wh) -> Value {
+    eventually("a question is open", || {
+        let questions = wh.get("/control/questions").json();
+        questions["questions"].get(0).cloned()
+    })
+}
+
+fn answer(wh: &Wh, id: &str, option: &str) -> wh_testkit::http::Response {
+    wh.post("/control/answer", json!({ "id": id, "option": option }))
+}
+
+/// The id of the option that means this.
+fn option(question: &Value, kind: &str) -> String {
+    let options = question["options"].as_array().unwrap();
+    options.iter().find(|option| option["kind"] == kind).unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+fn chats(wh: &Wh) -> Vec<(String, String)> {
+    let body = wh.get("/control/messages?kind=chat&limit=1000").json();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    body["messages"].as_array().unwrap().iter().map(|one| (text(&one["from"]), text(&one["payload"]["text"]))).collect()
+}

@@ -1,0 +1,143 @@
+//! Questions, answered by id through the door or by typing; drafts, retries, interrupts.
+
+use serde_json::json;
+use wh_testkit::eventually;
+
+use super::{answer, ask, chats, finished, option, paced, question, say, space, state};
+
+#[test]
+fn a_dialog_is_answered_through_the_control_plane() {
+    let wh = space();
+    let sent = wh.post("/message", json!({ "message": "/demo edit", "request_id": "edit-1" }));
+    assert_eq!(sent.status, 200, "{}", sent.text());
+    let asked = question(&wh);
+    assert_eq!(asked["kind"], "permission");
+    assert!(asked["details"].as_array().unwrap().iter().any(|detail| detail["type"] == "diff"), "{asked}");
+    wh.wait(&format!("screen_contains {}", asked["title"]));
+    let id = asked["id"].as_str().unwrap();
+    let done = answer(&wh, id, &option(&asked, "allow_once"));
+    assert_eq!(done.status, 200, "{}", done.text());
+    assert_eq!(finished(&wh, "edit-1")["stage"], "finished");
+    let again = answer(&wh, id, &option(&asked, "allow_once"));
+    assert_eq!((again.status, again.json()["error"].clone()), (409, json!("Question closed")));
+    let unknown = answer(&wh, "q999", "yes");
+    assert_eq!((unknown.status, unknown.json()["error"].clone()), (404, json!("No such question")));
+    wh.wait(r#"screen_matches /\d+ +\+ / and screen_matches /\d+ +- /"#);
+}
+
+#[test]
+fn a_dialog_is_worked_by_typing() {
+    let wh = space();
+    say(&wh, "/demo ask");
+    let asked = question(&wh);
+    wh.wait(&format!("screen_contains {}", asked["title"]));
+    wh.key("1");
+    eventually("it is answered", || (wh.get("/control/questions").json()["questions"] == json!([])).then_some(()));
+    wh.wait("no_pending_operations");
+}
+
+#[test]
+fn a_wrong_answer_is_refused_and_the_question_stays_open() {
+    let wh = space();
+    say(&wh, "/demo ask");
+    let asked = question(&wh);
+    let id = asked["id"].as_str().unwrap();
+    let wrong = answer(&wh, id, "perhaps");
+    assert_eq!((wrong.status, wrong.json()["error"].clone()), (400, json!("Invalid answer")));
+    assert_eq!(wh.post("/control/answer", json!({ "id": id })).status, 400);
+    assert_eq!(question(&wh)["id"], asked["id"]);
+}
+
+#[test]
+fn several_questions_queue_and_each_is_answered_by_its_id() {
+    let wh = space();
+    say(&wh, "/demo many");
+    let all = eventually("three questions are open", || {
+        let questions = wh.get("/control/questions").json()["questions"].as_array().unwrap().clone();
+        (questions.len() == 3).then_some(questions)
+    });
+    for asked in all.iter().rev() {
+        let body = match asked["options"].get(0) {
+            Some(first) => json!({ "id": asked["id"], "option": first["id"] }),
+            None => json!({ "id": asked["id"], "text": "something" }),
+        };
+        let done = wh.post("/control/answer", body);
+        assert_eq!(done.status, 200, "{}", done.text());
+    }
+    eventually("none is left", || (wh.get("/control/questions").json()["questions"] == json!([])).then_some(()));
+}
+
+#[test]
+fn a_message_posted_while_a_draft_is_typed_leaves_the_draft() {
+    let wh = space();
+    wh.text("half a thought");
+    ask(&wh, "hello from elsewhere");
+    wh.wait(r#"screen_contains "hello from elsewhere" and screen_contains "half a thought""#);
+    wh.text(" made whole");
+    wh.key("enter");
+    eventually("the draft is sent", || {
+        chats(&wh).iter().any(|(from, text)| from == "human" && text == "half a thought made whole").then_some(())
+    });
+}
+
+#[test]
+fn the_same_request_ten_times_at_once_is_one_message() {
+    let wh = space();
+    let posts: Vec<_> = std::thread::scope(|scope| {
+        let ten: Vec<_> = (0..10)
+            .map(|_| scope.spawn(|| wh.post("/message", json!({ "message": "only once", "request_id": "same" }))))
+            .collect();
+        ten.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(posts.iter().all(|post| post.status == 200));
+    let firsts = posts.iter().filter(|post| post.json()["duplicate"] == false).count();
+    finished(&wh, "same");
+    let said = chats(&wh).iter().filter(|(from, text)| from == "human" && text == "only once").count();
+    assert_eq!((firsts, said), (1, 1));
+    let other = wh.post("/control/interrupt", json!({ "request_id": "same" }));
+    assert_eq!((other.status, other.json()["error"].clone()), (409, json!("Request id reused")));
+}
+
+#[test]
+fn an_interrupt_ends_the_turn_as_cancelled() {
+    let wh = paced(30);
+    wh.post("/message", json!({ "message": "/demo slow", "request_id": "slow" }));
+    eventually("it works", || (state(&wh)["sessions"]["demo"]["status"] == "working").then_some(()));
+    let done = wh.post("/control/interrupt", json!({}));
+    assert_eq!(done.status, 200, "{}", done.text());
+    let receipt = finished(&wh, "slow");
+    assert_eq!((&receipt["stage"], &receipt["reason"]), (&json!("failed"), &json!("cancelled")));
+    let nothing = eventually("it is idle", || {
+        (state(&wh)["sessions"]["demo"]["status"] == "idle").then(|| wh.post("/control/interrupt", json!({})))
+    });
+    assert_eq!(nothing.status, 409, "{}", nothing.text());
+}
+
+#[test]
+fn escape_interrupts_and_closes_the_question() {
+    let wh = space();
+    wh.post("/message", json!({ "message": "/demo ask", "request_id": "asked" }));
+    let asked = question(&wh);
+    wh.wait(&format!("screen_contains {}", asked["title"]));
+    wh.key("escape");
+    assert_eq!(finished(&wh, "asked")["reason"], "cancelled");
+    wh.wait("no_pending_operations");
+}
+
+#[test]
+fn commands_run_through_the_door_and_mistakes_are_told() {
+    let wh = space();
+    let help = wh.post("/control/command", json!({ "command": "/help" }));
+    assert_eq!(help.json()["lines"][0], "Available Commands", "{}", help.text());
+    wh.wait(r#"screen_contains "Available Commands""#);
+    let status = wh.post("/control/command", json!({ "command": "/status demo" }));
+    assert_eq!(status.status, 200, "{}", status.text());
+    for (command, code) in [("/frobnicate", 404), ("hello", 400), ("/pause", 400), ("/pause nobody", 404)] {
+        let refused = wh.post("/control/command", json!({ "command": command }));
+        assert_eq!(refused.status, code, "{command}: {}", refused.text());
+        assert!(refused.json()["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{command}");
+    }
+    let model = wh.post("/control/command", json!({ "command": "/model steady" }));
+    assert_eq!(model.status, 200, "{}", model.text());
+    eventually("the model is another", || (state(&wh)["sessions"]["demo"]["model"] == "steady").then_some(()));
+}
