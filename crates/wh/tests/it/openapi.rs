@@ -15,11 +15,20 @@ const SURVIVOR: &str =
 /// A text that the description cannot tell from one that is understood: key names and conditions are languages.
 const CANNOT_HOLD: &str = "positive_data_acceptance";
 
-/// Holds some of the paths against their description. The seed is fixed: the same is asked every time.
+/// The paths of a conversation; a plain program has none.
+const CONVERSATION: &str = r"/control/(questions|answer|interrupt|command|receipts/.*)|/message|/history";
+
+/// Holds some of the paths of a plain program against their description.
 #[track_caller]
 fn hold(paths: &[&str]) {
+    hold_of(&|| Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", SURVIVOR]), paths);
+}
+
+/// The seed is fixed: the same is asked every time.
+#[track_caller]
+fn hold_of(start: &dyn Fn() -> Wh, paths: &[&str]) {
     let Some(schemathesis) = pinned("schemathesis", 4) else { return };
-    let wh = Wh::options(WH).flags(&["--linger", "600"]).start(&["--", "sh", "-c", SURVIVOR]);
+    let wh = start();
     wh.wait("frames > 0");
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(schemathesis)
@@ -38,11 +47,17 @@ fn hold(paths: &[&str]) {
 
 #[test]
 fn the_door_does_what_its_description_says() {
-    hold(&["--exclude-path-regex", "^/control/(events|stream|signal)$"]);
+    hold(&["--exclude-path-regex", &format!("^(/control/(events|stream|signal)|{CONVERSATION})$")]);
 }
 
 /// Apart from the others, since the program does not survive it.
 #[test]
 fn signals_are_sent_as_the_description_says() {
     hold(&["--include-path", "/control/signal"]);
+}
+
+#[test]
+fn a_space_does_what_its_description_says() {
+    let space = || Wh::options(WH).space().start(&["--", "--pace", "0"]);
+    hold_of(&space, &["--include-path-regex", &format!("^({CONVERSATION})$")]);
 }

@@ -57,7 +57,7 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             .fails(503, NONE)
             .done(),
         Describe::new(schemas, "get", "/history", "history", "What people and agents said to each other.")
-            .query("limit", json!({"type": "integer", "minimum": 0}), "The newest so many; 0 is all of it.")
+            .query("limit", json!({"type": "string"}), "The newest so many; 0, or what is no number, is all of it.")
             .gives::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
             .fails(503, NONE)
             .done(),
