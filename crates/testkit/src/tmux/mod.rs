@@ -204,6 +204,13 @@ impl Tmux {
         run(self.command().args(args))
     }
 
+    /// The command that attaches in control mode, without the panes' output; its caller gives it pipes.
+    pub fn control(&self) -> Command {
+        let mut command = self.command();
+        command.args(["-C", "attach-session", "-f", "no-output"]);
+        command
+    }
+
     #[track_caller]
     fn expect(&self, args: &[impl AsRef<OsStr>]) -> String {
         self.run(args).unwrap_or_else(|error| panic!("{error}"))

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may depend on whom. `docs/architecture.md` says why.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("wh-wire", &[]),
     ("wh-core", &["wh-wire"]),
     ("wh-screen", &["wh-core"]),
@@ -16,6 +16,7 @@ const EDGES: [(&str, &[&str]); 9] = [
     ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
+    ("wh-bench", &["wh-testkit"]),
     ("wh-tui", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh", &["wh-agents", "wh-client", "wh-core", "wh-doors", "wh-engine", "wh-screen", "wh-tui", "wh-wire"]),
 ];

@@ -1,0 +1,138 @@
+//! What was measured, as one Markdown table.
+
+use std::fmt::Write as _;
+
+/// One line of the table.
+pub struct Row {
+    pub number: u8,
+    pub what: &'static str,
+    pub unit: Unit,
+    pub wh: Measured,
+    pub tmux: Measured,
+    /// What the limit is, and where it lies.
+    pub limit: (&'static str, Measured),
+}
+
+/// What the middle of many rounds was, and their bad end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    pub median: f64,
+    /// Of the same unit, but for [`Unit::PerSecond`]: there it is the seconds that a single one took.
+    pub p99: f64,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Less is better.
+    Seconds,
+    /// More is better.
+    PerSecond,
+    /// Less is better.
+    Bytes,
+}
+
+impl Measured {
+    /// From what each round gave; there is at least one.
+    pub fn of(samples: &mut [f64]) -> Self {
+        Self { median: quantile(samples, 0.5), p99: quantile(samples, 0.99) }
+    }
+}
+
+/// The value below which this share of the samples lies. They are left in order.
+pub fn quantile(samples: &mut [f64], share: f64) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    let last = samples.len().saturating_sub(1);
+    samples.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::NAN)
+}
+
+/// The rows as a table.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut table = String::from(
+        "| row | | wh | p99 | tmux -C | p99 | the limit | | p99 | times tmux | of the limit |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let (name, limit) = row.limit;
+        let [wh, tmux, most] = [row.wh, row.tmux, limit].map(|measured| row.unit.cells(measured));
+        let ahead = row.unit.better(row.wh, row.tmux);
+        let share = row.unit.better(row.wh, limit);
+        let _ = writeln!(
+            table,
+            "| {} | {} | {wh} | {tmux} | {name} | {most} | {} | {} |",
+            row.number,
+            row.what,
+            ratio(ahead),
+            ratio(share)
+        );
+    }
+    table
+}
+
+fn ratio(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
+}
+
+impl Unit {
+    /// How many times better one is than the other: above 1 it is ahead.
+    fn better(self, one: Measured, other: Measured) -> f64 {
+        match self {
+            Self::PerSecond => one.median / other.median,
+            Self::Seconds | Self::Bytes => other.median / one.median,
+        }
+    }
+
+    fn cells(self, Measured { median, p99 }: Measured) -> String {
+        match self {
+            Self::Seconds => format!("{} | {}", seconds(median), seconds(p99)),
+            Self::PerSecond => format!("{median:.0}/s | {}", seconds(p99)),
+            Self::Bytes => format!("{} | {}", mebibytes(median), mebibytes(p99)),
+        }
+    }
+}
+
+fn seconds(value: f64) -> String {
+    match value {
+        value if value >= 1.0 => format!("{value:.2} s"),
+        value if value >= 0.001 => format!("{:.1} ms", value * 1e3),
+        value => format!("{:.0} µs", value * 1e6),
+    }
+}
+
+fn mebibytes(value: f64) -> String {
+    format!("{:.1} MiB", value / f64::from(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_and_the_bad_end_of_many_rounds() {
+        let mut samples: Vec<f64> = (1..=101).rev().map(f64::from).collect();
+        assert_eq!(Measured::of(&mut samples), Measured { median: 51.0, p99: 100.0 });
+        assert_eq!(Measured::of(&mut [3.0]), Measured { median: 3.0, p99: 3.0 });
+    }
+
+    #[test]
+    fn ahead_is_above_one_whether_more_or_less_is_better() {
+        let measured = |median| Measured { median, p99: median };
+        let row = |unit, wh, tmux| Row {
+            number: 1,
+            what: "something",
+            unit,
+            wh: measured(wh),
+            tmux: measured(tmux),
+            limit: ("the best", measured(wh)),
+        };
+        let table = markdown(&[row(Unit::Seconds, 0.0005, 0.001), row(Unit::PerSecond, 500.0, 1000.0)]);
+        let lines: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| 1 | something | 500 µs | 500 µs | 1.0 ms | 1.0 ms | the best | 500 µs | 500 µs | 2.00 | 1.00 |",
+                "| 1 | something | 500/s | 500.00 s | 1000/s | 1000.00 s | the best | 500/s | 500.00 s | 0.50 | 1.00 |",
+            ]
+        );
+    }
+}
