@@ -23,9 +23,18 @@ pub trait Contender {
 
     /// Looks again and again, with this much time between, until the screen holds the text.
     fn until_shown(&mut self, text: &str, between: Duration) -> Outcome<()> {
-        let finder = memmem::Finder::new(text.as_bytes());
+        self.until_counted(text, 1, between)
+    }
+
+    /// How often the snapshot holds the text. A snapshot may say a thing in several ways.
+    fn count(&mut self, text: &str) -> Outcome<usize> {
+        Ok(memmem::find_iter(self.snapshot()?, text.as_bytes()).count())
+    }
+
+    /// Looks until the snapshot holds the text this often.
+    fn until_counted(&mut self, text: &str, times: usize, between: Duration) -> Outcome<()> {
         let start = Instant::now();
-        while finder.find(self.snapshot()?).is_none() {
+        while memmem::find_iter(self.snapshot()?, text.as_bytes()).take(times).count() < times {
             if start.elapsed() > PATIENCE {
                 return Err(format!("{text:?} is not shown").into());
             }

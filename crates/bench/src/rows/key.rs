@@ -11,6 +11,9 @@ use crate::{Outcome, Setting, say};
 /// Keys in one turn: a line of text.
 const KEYS: &str = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
 
+/// Between two looks that are not measured.
+const BETWEEN: Duration = Duration::from_millis(1);
+
 pub fn key_to_visible(setting: &Setting) -> Outcome<Vec<Row>> {
     let rounds = setting.pick(40, 2);
     let mut wh = OverHttp::start(setting, 2000, &["cat"])?;
@@ -51,7 +54,10 @@ fn line_of_keys(contender: &mut impl Contender, round: usize) -> Outcome<Vec<f64
         contender.until_shown(&shown, Duration::ZERO)?;
         took.push(start.elapsed().as_secs_f64());
     }
+    // cat gives the line back; nothing is typed into the midst of that.
+    let times = contender.count(&shown)?;
     contender.type_in("\n")?;
+    contender.until_counted(&shown, 2 * times, BETWEEN)?;
     Ok(took)
 }
 
@@ -65,7 +71,7 @@ fn bare_keys(bare: &mut BareTerminal) -> Outcome<Vec<f64>> {
         took.push(start.elapsed().as_secs_f64());
     }
     bare.write("\n")?;
-    // The line as it was echoed, and as cat gives it back.
-    bare.read_until("z\r\n")?;
+    // After the line's end comes the line as cat gives it back.
+    bare.read_until(&format!("\r\n{KEYS}\r\n"))?;
     Ok(took)
 }
