@@ -88,6 +88,7 @@ impl Cell {
     pub const BLANK: Self = Self { character: ' ', width: 1, style: Style::PLAIN, extra: None };
 
     /// Writes the cell's text.
+    #[inline]
     pub fn push_text(&self, into: &mut String) {
         if self.width == 0 {
             return;
@@ -104,9 +105,21 @@ impl Cell {
     }
 
     /// Whether drawing the cell changes nothing on a blank screen.
+    #[inline]
     pub fn is_blank(&self) -> bool {
-        *self == Self::BLANK
+        self.character == ' ' && self.width == 1 && self.is_plain()
     }
+
+    /// Whether the cell has nothing but its character: the terminal's own looks, no marks and no link.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.extra.is_none() && self.style.is_plain()
+    }
+}
+
+/// A row up to its last cell that is not blank.
+pub fn used(row: &[Cell]) -> &[Cell] {
+    &row[..row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1)]
 }
 
 impl Style {
@@ -123,6 +136,16 @@ impl Style {
         hidden: false,
         strikethrough: false,
     };
+
+    /// Whether these are the terminal's own looks. Nearly all cells are asked, often: no branch for each field.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self.foreground, Color::Default)
+            & matches!(self.background, Color::Default)
+            & self.underline_color.is_none()
+            & matches!(self.underline, Underline::None)
+            & !(self.bold | self.dim | self.italic | self.inverse | self.hidden | self.strikethrough)
+    }
 }
 
 /// The cursor's form.
@@ -171,5 +194,32 @@ impl Frame {
     /// The rows, from the top.
     pub fn rows(&self) -> impl Iterator<Item = &[Cell]> {
         self.cells.chunks(usize::from(self.size.columns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_is_what_equals_the_plain_style() {
+        let looks = [
+            Style::PLAIN,
+            Style { foreground: Color::Indexed(0), ..Style::PLAIN },
+            Style { background: Color::Rgb(0, 0, 0), ..Style::PLAIN },
+            Style { underline_color: Some(Color::Default), ..Style::PLAIN },
+            Style { underline: Underline::Dashed, ..Style::PLAIN },
+            Style { bold: true, ..Style::PLAIN },
+            Style { dim: true, ..Style::PLAIN },
+            Style { italic: true, ..Style::PLAIN },
+            Style { inverse: true, ..Style::PLAIN },
+            Style { hidden: true, ..Style::PLAIN },
+            Style { strikethrough: true, ..Style::PLAIN },
+        ];
+        for style in looks {
+            assert_eq!(style.is_plain(), style == Style::PLAIN, "{style:?}");
+            let cell = Cell { style, ..Cell::BLANK };
+            assert_eq!(cell.is_blank(), cell == Cell::BLANK, "{style:?}");
+        }
     }
 }

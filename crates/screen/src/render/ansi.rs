@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::frame::{Cell, Color, CursorShape, Frame, Style, Underline};
+use crate::frame::{Cell, Color, CursorShape, Frame, Style, Underline, used};
 
 /// What draws the frame on a blank or used terminal of the same size. Rows are separated by CR LF, so that taking the
 /// escape sequences out leaves the text.
 pub fn ansi(frame: &Frame) -> String {
-    let mut pen = Pen { out: String::with_capacity(frame.cells.len() * 2), style: Style::PLAIN, link: None };
+    let mut pen =
+        Pen { out: String::with_capacity(frame.cells.len() * 2), style: Style::PLAIN, link: None, plain: true };
     pen.out.push_str("\x1b[0m\x1b[H\x1b[2J");
     for (index, row) in frame.rows().enumerate() {
         if index > 0 {
@@ -23,13 +24,19 @@ struct Pen<'a> {
     out: String,
     style: Style,
     link: Option<&'a Arc<str>>,
+    /// Neither a style nor a link is set.
+    plain: bool,
 }
 
 impl<'a> Pen<'a> {
     fn row(&mut self, row: &'a [Cell]) {
-        let used = row.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
-        for (column, cell) in row[..used].iter().enumerate() {
+        let row = used(row);
+        for (column, cell) in row.iter().enumerate() {
             if cell.width == 0 {
+                continue;
+            }
+            if self.plain && cell.is_plain() {
+                self.out.push(cell.character);
                 continue;
             }
             self.look(&cell.style);
@@ -37,7 +44,7 @@ impl<'a> Pen<'a> {
             cell.push_text(&mut self.out);
             // Terminals disagree on how wide a cluster is; saying where the next cell is keeps the rest in place.
             let next = column + usize::from(cell.width);
-            if cell.extra.as_ref().is_some_and(|extra| !extra.combining.is_empty()) && next < used {
+            if cell.extra.as_ref().is_some_and(|extra| !extra.combining.is_empty()) && next < row.len() {
                 let _ = write!(self.out, "\x1b[{}G", next + 1);
             }
         }
@@ -49,6 +56,7 @@ impl<'a> Pen<'a> {
     fn look(&mut self, style: &Style) {
         if self.style != *style {
             self.style = *style;
+            self.plain = style.is_plain() && self.link.is_none();
             sgr(style, &mut self.out);
         }
     }
@@ -56,6 +64,7 @@ impl<'a> Pen<'a> {
     fn link(&mut self, link: Option<&'a Arc<str>>) {
         if self.link != link {
             self.link = link;
+            self.plain = self.style.is_plain() && link.is_none();
             let _ = write!(self.out, "\x1b]8;;{}\x1b\\", link.map_or("", |uri| uri));
         }
     }

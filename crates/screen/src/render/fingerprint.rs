@@ -8,11 +8,34 @@ use crate::frame::Frame;
 /// golden files. Not for secrets.
 struct Fnv(u64);
 
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// What the state is multiplied by when this many bytes go in of which only the first is not zero: a zero changes
+/// nothing but for the multiplication. Most of a frame's bytes are zeros.
+const fn prime_to_the(bytes: u32) -> u64 {
+    PRIME.wrapping_pow(bytes)
+}
+
+impl Fnv {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    /// One byte and then zeros, `factor` standing for how many they are together.
+    fn led_by(&mut self, first: u8, factor: u64) {
+        self.0 = (self.0 ^ u64::from(first)).wrapping_mul(factor);
+    }
+}
+
 impl Hasher for Fnv {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            self.led_by(*byte, PRIME);
         }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.led_by(value, PRIME);
     }
 
     // Fixed byte order and width: the same screen has the same name on every machine.
@@ -21,7 +44,10 @@ impl Hasher for Fnv {
     }
 
     fn write_u32(&mut self, value: u32) {
-        self.write(&value.to_le_bytes());
+        match u8::try_from(value) {
+            Ok(small) => self.led_by(small, const { prime_to_the(4) }),
+            Err(_) => self.write(&value.to_le_bytes()),
+        }
     }
 
     fn write_usize(&mut self, value: usize) {
@@ -29,7 +55,10 @@ impl Hasher for Fnv {
     }
 
     fn write_isize(&mut self, value: isize) {
-        self.write(&(value as i64).to_le_bytes());
+        match u8::try_from(value) {
+            Ok(small) => self.led_by(small, const { prime_to_the(8) }),
+            Err(_) => self.write(&(value as i64).to_le_bytes()),
+        }
     }
 
     fn finish(&self) -> u64 {
@@ -39,16 +68,66 @@ impl Hasher for Fnv {
 
 /// The same for two values that are the same, in every run.
 pub fn fingerprint_of(value: &impl Hash) -> u64 {
-    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    let mut hasher = Fnv::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
 /// The same for two frames that look the same: text, looks, size and cursor count; the title does not.
 pub fn fingerprint(frame: &Frame) -> u64 {
-    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    let mut hasher = Fnv::new();
     hasher.write_u32(u32::from(frame.size.columns) << 16 | u32::from(frame.size.rows));
-    frame.cells.hash(&mut hasher);
+    hasher.write_usize(frame.cells.len());
+    for cell in &frame.cells {
+        if cell.is_plain() {
+            hasher.write_u32(cell.character.into());
+            hasher.led_by(cell.width, const { prime_to_the(1 + PLAIN_ZEROS) });
+        } else {
+            cell.hash(&mut hasher);
+        }
+    }
     frame.cursor.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The zeros by which a plain look and no extra go in: five variants of eight bytes, and six switches.
+const PLAIN_ZEROS: u32 = 5 * 8 + 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Cell, Color, Size, Style};
+    use crate::vt::Vt;
+
+    /// Byte by byte, as the algorithm is written down.
+    struct Slow(u64);
+
+    impl Hasher for Slow {
+        fn write(&mut self, bytes: &[u8]) {
+            for byte in bytes {
+                self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(PRIME);
+            }
+        }
+
+        fn finish(&self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_short_cuts_lead_to_the_same_name() {
+        let mut vt = Vt::new(Size { columns: 20, rows: 3 }, 0);
+        vt.feed(
+            "plain \x1b[1;38;5;9mbold\x1b[0m é 世 e\u{301} \x1b[48;2;1;2;3mrgb\x1b[4:3m\x1b[58;5;1mcurl".as_bytes(),
+        );
+        let mut frame = vt.frame();
+        frame.cells.push(Cell { character: '\u{1f600}', ..Cell::BLANK });
+        frame.cells.push(Cell { style: Style { background: Color::Indexed(255), ..Style::PLAIN }, ..Cell::BLANK });
+        let mut slow = Slow(Fnv::new().0);
+        (u32::from(frame.size.columns) << 16 | u32::from(frame.size.rows)).hash(&mut slow);
+        frame.cells.hash(&mut slow);
+        frame.cursor.hash(&mut slow);
+        assert_eq!(fingerprint(&frame), slow.finish());
+    }
 }

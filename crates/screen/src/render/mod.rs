@@ -6,4 +6,4 @@ mod text;
 
 pub use ansi::ansi;
 pub use fingerprint::{fingerprint, fingerprint_of};
-pub use text::{last_lines, lines, plain};
+pub use text::{last_lines, lines, plain, plain_of};

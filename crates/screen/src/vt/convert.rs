@@ -27,29 +27,74 @@ impl Links {
     }
 }
 
-/// A row of cells. What is left of a wide character when its other half was overwritten or erased is a blank.
-pub(super) fn row(row: &[EmulatorCell], links: &mut Links) -> impl Iterator<Item = Cell> {
+/// Neighbouring cells mostly look alike: a look is converted once.
+#[derive(Default)]
+pub(super) struct Looks(Option<(EmulatorColor, EmulatorColor, Flags, Style)>);
+
+impl Looks {
+    fn share(&mut self, cell: &EmulatorCell) -> Style {
+        // What few cells have may hold an underline's own colour.
+        if cell.extra.is_some() {
+            return style(cell);
+        }
+        match &self.0 {
+            Some((fg, bg, flags, known)) if *flags == cell.flags && *fg == cell.fg && *bg == cell.bg => *known,
+            _ => {
+                let style = style(cell);
+                self.0 = Some((cell.fg, cell.bg, cell.flags, style));
+                style
+            }
+        }
+    }
+}
+
+/// Neither half of a wide character, no look of its own, nothing beside its character: as most cells are.
+fn is_plain(cell: &EmulatorCell) -> bool {
+    cell.extra.is_none()
+        & cell.flags.is_empty()
+        & matches!(cell.fg, EmulatorColor::Named(NamedColor::Foreground))
+        & matches!(cell.bg, EmulatorColor::Named(NamedColor::Background))
+}
+
+/// Adds a row of cells. What is left of a wide character when its other half was overwritten or erased is a blank.
+pub(super) fn row(row: &[EmulatorCell], links: &mut Links, looks: &mut Looks, cells: &mut Vec<Cell>) {
+    let mut column = 0;
+    while let Some(rest) = row.get(column..).filter(|rest| !rest.is_empty()) {
+        // Runs of plain cells apart from the others: alike, they are written several at a time.
+        let plain = rest.iter().position(|cell| !is_plain(cell)).unwrap_or(rest.len());
+        cells.extend(rest[..plain].iter().map(|cell| Cell { character: shown(cell.c), ..Cell::BLANK }));
+        column += plain;
+        while let Some(cell) = row.get(column).filter(|cell| !is_plain(cell)) {
+            cells.push(match width(row, column, cell) {
+                Some(width) => self::cell(cell, width, links, looks),
+                None => Cell { style: looks.share(cell), ..Cell::BLANK },
+            });
+            column += 1;
+        }
+    }
+}
+
+/// How many columns a cell takes; nothing if it is one half of a wide character without the other.
+fn width(row: &[EmulatorCell], column: usize, cell: &EmulatorCell) -> Option<u8> {
     let has = |column: Option<usize>, flag| {
         column.and_then(|column| row.get(column)).is_some_and(|cell| cell.flags.contains(flag))
     };
-    row.iter().enumerate().map(move |(column, cell)| {
-        let width = if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
-            has(column.checked_sub(1), Flags::WIDE_CHAR).then_some(0)
-        } else if cell.flags.contains(Flags::WIDE_CHAR) {
-            has(column.checked_add(1), Flags::WIDE_CHAR_SPACER).then_some(2)
-        } else {
-            Some(1)
-        };
-        match width {
-            Some(width) => self::cell(cell, width, links),
-            None => Cell { style: style(cell), ..Cell::BLANK },
-        }
-    })
+    if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
+        has(column.checked_sub(1), Flags::WIDE_CHAR).then_some(0)
+    } else if cell.flags.contains(Flags::WIDE_CHAR) {
+        has(column.checked_add(1), Flags::WIDE_CHAR_SPACER).then_some(2)
+    } else {
+        Some(1)
+    }
 }
 
-fn cell(cell: &EmulatorCell, width: u8, links: &mut Links) -> Cell {
-    // A tab leaves its character in the cell that it started from; what is shown there is a blank.
-    let character = if cell.c == '\t' || width == 0 { ' ' } else { cell.c };
+/// A tab leaves its character in the cell that it started from; what is shown there is a blank.
+fn shown(character: char) -> char {
+    if character == '\t' { ' ' } else { character }
+}
+
+fn cell(cell: &EmulatorCell, width: u8, links: &mut Links, looks: &mut Looks) -> Cell {
+    let character = if width == 0 { ' ' } else { shown(cell.c) };
     let extra = cell.extra.as_ref().and_then(|_| {
         let extra = Extra {
             combining: cell.zerowidth().map(<[char]>::to_vec).unwrap_or_default(),
@@ -57,7 +102,7 @@ fn cell(cell: &EmulatorCell, width: u8, links: &mut Links) -> Cell {
         };
         (extra != Extra::default()).then(|| Box::new(extra))
     });
-    Cell { character, width, style: style(cell), extra }
+    Cell { character, width, style: looks.share(cell), extra }
 }
 
 pub(super) fn style(cell: &EmulatorCell) -> Style {

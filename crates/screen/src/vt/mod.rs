@@ -192,10 +192,10 @@ impl Vt {
     pub fn frame(&self) -> Frame {
         let grid = self.emulator.term().grid();
         let mut cells = Vec::with_capacity(usize::from(self.size.columns) * usize::from(self.size.rows));
-        let mut links = convert::Links::default();
+        let (mut links, mut looks) = (convert::Links::default(), convert::Looks::default());
         for row in 0..self.size.rows {
             let row = &grid[Line(i32::from(row))][..Column(self.size.columns.into())];
-            cells.extend(convert::row(row, &mut links));
+            convert::row(row, &mut links, &mut looks, &mut cells);
         }
         Frame {
             size: self.size,
