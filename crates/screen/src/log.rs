@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// How many characters are kept unless `CONTROL_PLANE_BUFFER` says otherwise.
 pub const DEFAULT_CHARACTERS: usize = 4000;
 
+/// Bytes that are counted at once.
+const BLOCK: usize = 64;
+
 /// Keeps the newest characters of a byte stream.
 #[derive(Debug)]
 pub struct ByteLog {
@@ -32,10 +35,8 @@ impl ByteLog {
             self.characters = 0;
         }
         self.bytes.extend(recent);
-        self.characters += recent.iter().filter(|byte| starts_character(**byte)).count();
-        while self.characters > self.limit || self.bytes.len() > self.longest() {
-            self.drop_first_character();
-        }
+        self.characters += count_characters(recent);
+        self.drop_oldest();
     }
 
     /// Bytes that the characters can take; bytes that are not UTF-8 at all are bounded by it too.
@@ -43,14 +44,38 @@ impl ByteLog {
         self.limit.saturating_mul(4)
     }
 
-    fn drop_first_character(&mut self) {
-        self.dropped = true;
-        if let Some(first) = self.bytes.pop_front() {
-            self.characters -= usize::from(starts_character(first));
+    /// Drops whole characters from the front until the rest is within both bounds.
+    fn drop_oldest(&mut self) {
+        // Whole blocks first: they are counted many bytes at a time. What is left of a character at a block's end goes with
+        // what follows, since something follows that must go.
+        let excess = self.characters.saturating_sub(self.limit);
+        let (mut characters, mut bytes) = (0, 0);
+        for block in self.bytes.as_slices().0.chunks_exact(BLOCK) {
+            let within = count_characters(block);
+            if characters + within >= excess {
+                break;
+            }
+            characters += within;
+            bytes += BLOCK;
         }
-        while self.bytes.front().is_some_and(|byte| !starts_character(*byte)) {
-            self.bytes.pop_front();
+        self.drop_first(bytes, characters);
+        (characters, bytes) = (0, self.bytes.len());
+        for (at, byte) in self.bytes.iter().enumerate() {
+            if starts_character(*byte) || at == 0 {
+                if self.characters - characters <= self.limit && self.bytes.len() - at <= self.longest() {
+                    bytes = at;
+                    break;
+                }
+                characters += usize::from(starts_character(*byte));
+            }
         }
+        self.drop_first(bytes, characters);
+    }
+
+    fn drop_first(&mut self, bytes: usize, characters: usize) {
+        self.dropped |= bytes > 0;
+        self.bytes.drain(..bytes);
+        self.characters -= characters;
     }
 
     /// Characters kept.
@@ -72,6 +97,10 @@ impl ByteLog {
     pub fn contents(&self) -> Vec<u8> {
         self.bytes.iter().copied().collect()
     }
+}
+
+fn count_characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| starts_character(**byte)).count()
 }
 
 fn starts_character(byte: u8) -> bool {
@@ -100,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_the_last_characters_however_the_text_is_cut(text in "\\PC{0,60}", limit in 1usize..20, cut in 0usize..200) {
+        fn it_holds_the_last_characters_however_the_text_is_cut(text in "\\PC{0,300}", limit in 1usize..120, cut in 0usize..900) {
             let mut log = ByteLog::new(limit);
             let bytes = text.as_bytes();
             let cut = cut.min(bytes.len());

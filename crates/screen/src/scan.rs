@@ -75,11 +75,21 @@ impl Scanner {
                     }
                     None => at = bytes.len(),
                 },
-                State::Escape => {
-                    let byte = bytes[at];
-                    at += 1;
-                    self.escape(byte);
-                }
+                State::Escape => match whole_csi(&bytes[at..]) {
+                    Some((parameters, length)) => {
+                        at += length;
+                        self.state = State::Ground;
+                        let last = bytes[at - 1];
+                        if interesting(parameters, last) {
+                            let found = Found::Csi { parameters: parameters.to_vec(), last };
+                            return Stretch { length: at, pass: true, found: Some(found) };
+                        }
+                    }
+                    None => {
+                        self.escape(bytes[at]);
+                        at += 1;
+                    }
+                },
                 State::Csi => {
                     let byte = bytes[at];
                     at += 1;
@@ -156,6 +166,14 @@ impl Scanner {
             _ => Ok(length),
         }
     }
+}
+
+/// A CSI sequence that stands at the beginning, without its ESC, and is whole and clean: its parameters, and its length. Most
+/// are, and need not go byte by byte.
+fn whole_csi(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    let rest = bytes.strip_prefix(b"[")?;
+    let end = rest.iter().position(|byte| !matches!(byte, 0x20..=0x3f))?;
+    matches!(rest[end], 0x40..=0x7e).then(|| (&rest[..end.min(LONGEST_CSI)], end + 2))
 }
 
 /// How many of these bytes make whole characters. The rest is the beginning of one that the next chunk goes on with: the
