@@ -1,6 +1,6 @@
 //! Keeps a session's screen and its machine together: the machine decides, the screen shows what it decides by.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use wh_core::input::Gesture;
@@ -22,9 +22,15 @@ struct Screen {
     vt: Vt,
     log: ByteLog,
     /// The frame of the present screen, once somebody has asked for it.
-    frame: Option<Arc<Frame>>,
+    frame: OnceLock<Arc<Frame>>,
     /// When the open synchronized update began.
     updating_since: Option<Instant>,
+}
+
+impl Screen {
+    fn frame(&self) -> &Arc<Frame> {
+        self.frame.get_or_init(|| Arc::new(self.vt.frame()))
+    }
 }
 
 impl Keeper {
@@ -32,7 +38,7 @@ impl Keeper {
         let screen = spec.map(|spec| Screen {
             vt: Vt::new(size, spec.history_lines),
             log: ByteLog::new(spec.log_characters),
-            frame: None,
+            frame: OnceLock::new(),
             updating_since: None,
         });
         Self { session, screen }
@@ -46,7 +52,7 @@ impl Keeper {
     /// Takes what the program wrote. What the terminal answers to it is returned too.
     pub fn output(&mut self, bytes: &[u8], now: Instant) -> (Vec<Effect>, Vec<u8>) {
         let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
-        screen.frame = None;
+        screen.frame.take();
         screen.log.push(bytes);
         let fed = screen.vt.feed(bytes);
         screen.updating_since = screen.vt.updating().then(|| screen.updating_since.unwrap_or(now));
@@ -81,7 +87,7 @@ impl Keeper {
         {
             screen.vt.end_update();
             screen.updating_since = None;
-            screen.frame = None;
+            screen.frame.take();
             (effects, answers) = self.told(Output { updates: 1, loose: false }, now);
         }
         effects.extend(self.handle(Input::Tick, now));
@@ -92,7 +98,7 @@ impl Keeper {
     pub fn resize(&mut self, size: Size, now: Instant) -> Vec<Effect> {
         if let Some(screen) = &mut self.screen {
             screen.vt.resize(size);
-            screen.frame = None;
+            screen.frame.take();
         }
         self.handle(Input::Output(Output { updates: 0, loose: true }), now)
     }
@@ -120,9 +126,8 @@ impl Keeper {
     }
 
     /// The present frame.
-    pub fn frame(&mut self) -> Option<Arc<Frame>> {
-        let screen = self.screen.as_mut()?;
-        Some(Arc::clone(screen.frame.get_or_insert_with(|| Arc::new(screen.vt.frame()))))
+    pub fn frame(&self) -> Option<Arc<Frame>> {
+        self.screen.as_ref().map(|screen| Arc::clone(screen.frame()))
     }
 
     pub fn log(&self) -> Option<&ByteLog> {
@@ -139,7 +144,7 @@ struct Seen<'a>(Option<&'a Screen>);
 
 impl View for Seen<'_> {
     fn text(&self) -> String {
-        self.0.map(|screen| render::plain(&screen.vt.frame())).unwrap_or_default()
+        self.0.map(|screen| render::plain(screen.frame())).unwrap_or_default()
     }
 
     fn cursor(&self) -> (u16, u16) {
@@ -151,6 +156,6 @@ impl View for Seen<'_> {
     }
 
     fn fingerprint(&self) -> u64 {
-        self.0.map(|screen| render::fingerprint(&screen.vt.frame())).unwrap_or_default()
+        self.0.map(|screen| render::fingerprint(screen.frame())).unwrap_or_default()
     }
 }
