@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
 use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
 use wh_core::event::Event;
-use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Status, Ticket, Why};
+use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Sight, Status, Ticket, Why};
 use wh_core::terminal::{Exit, SignalTarget, Size};
 use wh_screen::pty::{Order, Report, Terminal};
 use wh_screen::render;
@@ -176,6 +176,9 @@ impl Task {
                 self.happens(Input::Command(ticket, request_id, Command::Mark(label))).await;
             }
             Request::Look { look, reply } => {
+                if look.sight == Sight::Now {
+                    self.catch_up().await;
+                }
                 let ticket = self.ticket(Reply::Look(look, reply));
                 self.happens(Input::Look(ticket, look.sight)).await;
             }
@@ -396,12 +399,28 @@ impl Task {
             return;
         }
         match self.terminal.try_read(&mut buffer) {
-            Ok(Some(count)) if count > 0 => {
-                self.display.pass_on(&buffer[..count]);
-                self.output(Ok(count), &buffer).await;
-            }
+            Ok(Some(count)) if count > 0 => self.passes(&buffer[..count]).await,
             _ => self.finish().await,
         }
+    }
+
+    /// Takes some of what the program has written already: who looks at this moment is not shown an earlier one.
+    async fn catch_up(&mut self) {
+        let mut buffer = [0; 4096];
+        if !self.open || self.held || self.display.is_full() {
+            return;
+        }
+        if let Ok(Some(count)) = self.terminal.try_read(&mut buffer)
+            && count > 0
+        {
+            self.passes(&buffer[..count]).await;
+        }
+    }
+
+    /// Takes output that was read out of turn; the person's terminal has room for it.
+    async fn passes(&mut self, bytes: &[u8]) {
+        self.display.pass_on(bytes);
+        self.output(Ok(bytes.len()), bytes).await;
     }
 
     async fn happens(&mut self, input: Input) {
