@@ -32,6 +32,8 @@ pub(super) enum Fault {
     Refused(&'static str, String),
     #[error("{message}")]
     Condition { message: String, position: usize },
+    #[error("the screen cannot be written as an answer: {0}")]
+    Undrawable(String),
     #[error(transparent)]
     Refusal(#[from] Refusal),
     #[error("this session is a plain terminal program and has no conversation; `wh` or `wh space connect` has one")]
@@ -80,6 +82,7 @@ impl Fault {
             Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
             Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
             Self::Space(refusal) => space_kind(refusal),
+            Self::Undrawable(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Screen not drawn"),
             Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),
         }
     }

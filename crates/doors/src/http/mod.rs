@@ -2,6 +2,7 @@
 
 mod access;
 mod body;
+mod drawn;
 mod fault;
 mod feed;
 mod input;
@@ -29,6 +30,7 @@ use wh_client::Surface;
 use wh_wire::control::HealthBody;
 
 pub use access::{Access, Token};
+use drawn::Drawn;
 use fault::Fault;
 use metrics::Meters;
 pub use serve::{Closing, serve};
@@ -44,6 +46,7 @@ struct Door {
     started: Instant,
     closing: Closing,
     meters: Arc<Meters>,
+    drawn: Arc<Drawn>,
     /// Places for those who watch: a stream may stay open for long.
     watchers: Arc<Semaphore>,
     /// Places for those who draw: a picture of a large screen takes much memory and work.
@@ -93,6 +96,7 @@ pub fn router(surface: Surface, conversation: Option<Conversation>, access: Acce
         started: Instant::now(),
         closing,
         meters: Arc::default(),
+        drawn: Arc::default(),
         watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
         painters: Arc::new(Semaphore::new(MOST_PAINTERS)),
     };

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +15,7 @@ use wh_screen::render;
 use wh_wire::control::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
 
 use super::Door;
+use super::drawn::Drawing;
 use super::fault::Fault;
 use super::time::iso;
 
@@ -41,23 +41,49 @@ pub(super) async fn screen(
         Some(_) => return Err(Fault::Invalid("format is text or cells".to_owned())),
     };
     let shown = door.surface.look(Look { history, sight }).await?;
-    let hash = format!("{:016x}", render::fingerprint(&shown.frame));
-    // Weak: the same screen may have been painted again, so the counters in the body may differ.
-    let beside = render::fingerprint_of(&(&shown.frame.title, &shown.frame.modes));
+    // Large and rarely asked for, history and cells are drawn anew for everybody.
+    let kept = (!history && !cells).then(|| door.drawn.find(&shown)).flatten();
+    let drawing = match kept {
+        Some(drawing) => drawing,
+        None => {
+            let hash = format!("{:016x}", render::fingerprint(&shown.frame));
+            let tag = tag(&hash, &shown.frame, cells)?;
+            if !history && asks_for_another(&headers, &tag) {
+                return Ok(not_modified(&tag));
+            }
+            let start = Instant::now();
+            let body = serde_json::to_vec(&screen_body(&shown, hash, cells));
+            let body = body.map_err(|error| Fault::Undrawable(error.to_string()))?.into();
+            door.meters.render(start.elapsed());
+            let drawing = Drawing { tag, body };
+            if !history && !cells {
+                door.drawn.keep(&shown, drawing.clone());
+            }
+            drawing
+        }
+    };
+    if !history && asks_for_another(&headers, &drawing.tag) {
+        return Ok(not_modified(&drawing.tag));
+    }
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::ETAG, drawing.tag),
+        // Revalidation is the point of the tag; storing without it is not.
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    Ok((headers, drawing.body).into_response())
+}
+
+/// Weak: the same screen may have been painted again, so the counters in the body may differ.
+fn tag(hash: &str, frame: &Frame, cells: bool) -> Result<HeaderValue, Fault> {
+    let beside = render::fingerprint_of(&(&frame.title, &frame.modes));
     let tag = format!("W/\"{hash}-{beside:016x}{}\"", if cells { "-cells" } else { "" });
-    if !history && asks_for_another(&headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag.as_str()), (header::CACHE_CONTROL, "no-cache")])
-            .into_response());
-    }
-    let start = Instant::now();
-    let mut response = Json(screen_body(&shown, hash, cells)).into_response();
-    door.meters.render(start.elapsed());
-    if let Ok(value) = HeaderValue::from_str(&tag) {
-        response.headers_mut().insert(header::ETAG, value);
-    }
-    // Revalidation is the point of the tag; storing without it is not.
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(response)
+    HeaderValue::from_str(&tag).map_err(|error| Fault::Undrawable(error.to_string()))
+}
+
+fn not_modified(tag: &HeaderValue) -> Response {
+    let headers = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    (StatusCode::NOT_MODIFIED, headers).into_response()
 }
 
 fn switch(name: &str, value: Option<&str>) -> Result<bool, Fault> {
@@ -68,7 +94,8 @@ fn switch(name: &str, value: Option<&str>) -> Result<bool, Fault> {
     }
 }
 
-fn asks_for_another(headers: &HeaderMap, tag: &str) -> bool {
+fn asks_for_another(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let Ok(tag) = tag.to_str() else { return false };
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|list| list.split(',').map(str::trim));
     known.any(|known| known == "*" || known == tag || known == tag.trim_start_matches("W/"))
@@ -77,10 +104,11 @@ fn asks_for_another(headers: &HeaderMap, tag: &str) -> bool {
 fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {
     let frame: &Frame = &shown.frame;
     let Size { columns, rows } = frame.size;
+    let lines = render::lines(frame);
     ScreenBody {
         raw: render::ansi(frame),
-        plain: render::plain(frame),
-        lines: render::lines(frame),
+        plain: render::plain_of(&lines),
+        lines,
         width: columns,
         height: rows,
         cursor: cursor_body(&frame.cursor),
