@@ -6,6 +6,7 @@ use std::fmt::Write;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What is switched on when the terminal is taken: the alternate screen, pastes in markers, the mouse (presses and drags,
 /// in decimal), keys that can be told apart (kitty, flag 1). Focus is nothing that we show.
@@ -111,11 +112,27 @@ impl Pen {
             sgr(style, into);
             self.style = style;
         }
-        let symbol = cell.symbol();
+        let symbol = certain(cell.symbol());
         into.push_str(symbol);
         // Terminals agree about the width of ASCII; about the rest they are told where to go on.
         self.at = symbol.is_ascii().then(|| (x + 1, y));
     }
+}
+
+/// As much of a symbol as every terminal puts into its cells: what some join to one picture (a family, a tone of skin),
+/// others draw side by side, over what follows.
+fn certain(symbol: &str) -> &str {
+    if symbol.len() <= 4 {
+        return symbol;
+    }
+    let cells = symbol.width();
+    let mut used = 0;
+    let beyond = symbol.char_indices().find(|(_, character)| {
+        used += character.width().unwrap_or(0);
+        used > cells
+    });
+    let fitting = beyond.map_or(symbol, |(index, _)| &symbol[..index]);
+    fitting.trim_end_matches('\u{200d}')
 }
 
 fn go_to(x: u16, y: u16, into: &mut String) {
@@ -214,12 +231,21 @@ mod tests {
     fn wide_characters_come_and_go() {
         let mut painter = Painter::default();
         let mut vt = Vt::new(Size { columns: 20, rows: 2 }, 0);
-        for text in ["日本語 text", "ab本語 text", "a日本x text", "plain", "👍 é日"] {
+        for text in ["日本語 text", "ab本語 text", "a日本x text", "plain", "👨 é日", "e\u{301}日 🇫🇷 x"]
+        {
             if let Some(frame) = paint(&mut painter, text, Style::new()) {
                 vt.feed(frame.as_bytes());
             }
             let shown = wh_screen::render::lines(&vt.frame());
             assert_eq!(shown[0].trim_end(), text);
+        }
+    }
+
+    #[test]
+    fn what_terminals_do_not_agree_about_is_left_out() {
+        for (symbol, drawn) in [("👨‍👩‍👧", "👨"), ("👍🏽", "👍"), ("e\u{301}", "e\u{301}"), ("🇫🇷", "🇫🇷"), ("日", "日")]
+        {
+            assert_eq!(certain(symbol), drawn, "{symbol}");
         }
     }
 }

@@ -295,7 +295,10 @@ fn escape_closes_the_list_until_another_word_begins() {
 fn only_the_first_word_is_a_command_and_an_at_within_a_word_is_none() {
     assert_eq!(typed("a /he").token(), None);
     assert_eq!(typed("me@example").token(), None);
-    assert_eq!(typed("/help x").token().map(|token| token.kind), Some(TokenKind::Argument));
+    let token = typed("/help x").token().unwrap();
+    assert_eq!((token.kind, token.start, token.query.as_str()), (TokenKind::Argument, 6, "x"));
+    let token = typed("/help ").token().unwrap();
+    assert_eq!((token.kind, token.start, token.end), (TokenKind::Argument, 6, 6));
     let token = typed("a\n@sr").token().unwrap();
     assert_eq!((token.start, token.end, token.query.as_str()), (2, 5, "sr"));
     let mut composer = typed("@src");
