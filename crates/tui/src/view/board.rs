@@ -1,6 +1,8 @@
 //! The signal board: what goes on beside the conversation. And its chips, which say the same in a few words while it is
 //! closed.
 
+use std::time::Duration;
+
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -19,6 +21,9 @@ const ACKNOWLEDGEMENTS: usize = 5;
 const PARTICIPANTS: usize = 8;
 const STREAMS: usize = 4;
 const FRAMES: usize = 3;
+
+/// What goes sooner is not worth a chip.
+const FLASH: Duration = Duration::from_millis(300);
 
 /// Everything that is on the board, for this width. A dense one has no blank lines and no empty sections: it takes its room
 /// from the conversation's height.
@@ -206,13 +211,15 @@ fn frames(page: &mut Page<'_>, state: &State) {
 /// What the board would show, in a few words.
 pub(super) fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
     let mut chips = Vec::new();
-    let mut count = |number: usize, what: &str, style: Style| {
-        if number > 0 {
-            chips.push(Span::styled(format!("{number} {what}{}", if number == 1 { "" } else { "s" }), style));
-        }
-    };
-    count(state.acknowledgements.len(), "acknowledgement", theme.accent);
-    count(state.streams.len(), "stream", theme.accent);
+    // Most are acknowledged before anybody could read that they are awaited.
+    let waiting = state.acknowledgements.iter().filter(|one| moment.lasts(one.at, FLASH)).count();
+    if waiting > 0 {
+        chips.push(Span::styled(format!("{waiting} awaiting acknowledgement"), theme.accent));
+    }
+    if !state.streams.is_empty() {
+        let more = if state.streams.len() == 1 { "" } else { "s" };
+        chips.push(Span::styled(format!("{} stream{more}", state.streams.len()), theme.accent));
+    }
     if let Some((id, pause)) = state.pause() {
         let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
         chips.push(Span::styled(format!("{id} paused{left}"), theme.warning));

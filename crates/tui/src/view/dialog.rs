@@ -107,23 +107,23 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let title = rest.height.min(text.title.len() as u16);
     put_all(buffer, Rect { height: title, ..rest }, &text.title);
     rest = Rect { y: rest.y + title, height: rest.height - title, ..rest };
-    let scrolls = draw_details(app, buffer, rest, &text.details, &theme);
+    let more = draw_details(app, buffer, rest, &text.details);
 
     let options = draw_options(app, buffer, options, question, &theme);
     app.spots.extend(options);
     let in_field = app.dialog.in_field(question) && held.is_none();
     let cursor = draw_field(app, buffer, field, in_field, &theme);
-    let hint = hint(question, held.is_some(), scrolls, in_field);
+    let hint = hint(question, held.is_some(), more, in_field);
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
     cursor
 }
 
-/// Draws what the question is about, from where it is scrolled to; says whether there is more than is seen.
-fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>], theme: &Theme) -> bool {
+/// Draws what the question is about, from where it is scrolled to; if not all of it fits, how many lines follow.
+fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>]) -> Option<usize> {
     // A blank line above and below, where there is room for them.
     let spare = usize::from(area.height).saturating_sub(all.len());
     let above = u16::from(spare >= 2 && !all.is_empty());
-    let below = u16::from(spare >= 1 || (area.height > 4 && all.len() > usize::from(area.height)));
+    let below = u16::from(spare >= 1);
     let height = area.height.saturating_sub(above + below);
     let place = Rect { y: area.y + above, height, ..area };
     let most = all.len().saturating_sub(usize::from(height));
@@ -131,12 +131,7 @@ fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'sta
     app.dialog.scroll = app.dialog.scroll.min(most);
     let first = app.dialog.scroll;
     put_all(buffer, place, &all[first..]);
-    let more = all.len().saturating_sub(first + usize::from(height));
-    if height > 0 && more > 0 && below > 0 {
-        let note = Line::styled(format!("↓ {more} more lines"), theme.dim);
-        put(buffer, Rect { y: place.bottom(), height: 1, ..area }, &note);
-    }
-    most > 0
+    (most > 0).then_some(most - first)
 }
 
 /// Draws the options, around the selected one if they are too many; and where each stands.
@@ -187,25 +182,23 @@ fn draw_field(app: &mut App, buffer: &mut Buffer, area: Rect, focused: bool, the
     cursor
 }
 
-fn hint(question: &Question, held: bool, scrolls: bool, in_field: bool) -> String {
+fn hint(question: &Question, held: bool, more: Option<usize>, in_field: bool) -> String {
     if held {
         return "you are writing: pause, or Tab, to answer".to_owned();
     }
     let mut parts = Vec::new();
-    if in_field {
-        parts.push("Enter answers");
-        if !question.options.is_empty() {
-            parts.push("Tab options");
-        }
-    } else {
-        parts.push(if question.options.len() == 1 { "1 or Enter chooses" } else { "number, or ↑↓ Enter" });
-        if takes_text(question) {
-            parts.push("Tab own words");
-        }
+    match more {
+        Some(0) => parts.push("PgUp".to_owned()),
+        Some(lines) => parts.push(format!("PgDn {lines} more")),
+        None => {}
     }
-    if scrolls {
-        parts.push("PgUp PgDn");
+    let choosing = if in_field { "Enter answers" } else { "number or ↑↓ Enter" };
+    parts.push(choosing.to_owned());
+    match (in_field, question.options.is_empty(), takes_text(question)) {
+        (true, false, _) => parts.push("Tab options".to_owned()),
+        (false, _, true) => parts.push("Tab own words".to_owned()),
+        _ => {}
     }
-    parts.push("Esc interrupts");
+    parts.push("Esc interrupts".to_owned());
     parts.join(" · ")
 }

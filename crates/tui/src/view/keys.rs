@@ -8,12 +8,14 @@ use ratatui::widgets::{Clear, Widget};
 use super::frame;
 use super::lines::{put, put_all};
 use crate::app::{App, Spot};
+use crate::theme::Theme;
+use crate::wrap::{Piece, words};
 
-/// What each key does; a line without a key is a heading.
+/// What each key does; a line without a key is a heading, or a remark if it ends with a full stop.
 const KEYS: &[(&str, &str)] = &[
     ("", "Everywhere"),
-    ("Esc", "closes what is open; stops whoever works; empties the composer"),
-    ("Ctrl+C", "stops whoever works; empties the composer; twice: leaves"),
+    ("Esc", "closes what is open; interrupts; empties the composer"),
+    ("Ctrl+C", "interrupts; empties the composer; twice: leaves"),
     ("Ctrl+D", "leaves, where nothing is written"),
     ("F1, ?", "this list (? where nothing is written)"),
     ("F2, Ctrl+T", "signal board"),
@@ -23,51 +25,62 @@ const KEYS: &[(&str, &str)] = &[
     ("Shift+drag", "selects text, as the terminal does"),
     ("", "Writing"),
     ("Enter", "sends"),
-    ("Shift+Enter, Alt+Enter, Ctrl+J", "another line (or \\ and Enter)"),
+    ("Shift+Enter, Ctrl+J", "another line; Alt+Enter too, or \\ and Enter"),
     ("/", "commands; Tab completes"),
     ("@", "files; Tab completes"),
     ("Up, Down", "what was sent before"),
     ("Ctrl+A, Ctrl+E", "beginning and end of the line"),
     ("Ctrl+Left, Ctrl+Right", "word by word"),
-    ("Ctrl+W, Ctrl+U, Ctrl+K", "cut a word, to the beginning, to the end"),
-    ("Ctrl+Y, Alt+Y", "puts in what was cut, then what was cut before"),
+    ("Ctrl+W, U, K", "cut a word, to the beginning, to the end"),
+    ("Ctrl+Y, Alt+Y", "puts in what was cut; what was cut before"),
     ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
     ("", "Conversation"),
-    ("PageUp, PageDown, wheel", "scrolls"),
+    ("PageUp, PageDown", "scroll, as does the wheel"),
     ("Ctrl+Home, Ctrl+End", "the beginning, the end"),
-    ("Alt+Up, Alt+Down", "message by message"),
-    ("Ctrl+O", "opens and closes what a tool did"),
+    ("Alt+Up, Alt+Down", "message by message; Esc ends it"),
+    ("Ctrl+O, click", "opens and closes what a tool did"),
     ("", "Questions"),
-    ("1 to 9", "chooses that option"),
+    ("1 to 9, click", "chooses that option"),
     ("Up, Down, Enter", "chooses the highlighted one"),
     ("Tab", "your own words, where they are an answer"),
-    ("PageUp, PageDown", "scrolls what it is about"),
-    ("Click", "chooses"),
-    ("", "What you are writing stays while a question is open. If you write when it comes, you"),
-    ("", "go on writing until you pause for half a second, so that nothing is answered by accident."),
+    ("PageUp, PageDown", "scroll what it is about"),
+    (
+        "",
+        "Your draft stays while a question is open. If you are writing when it comes, you go on writing until you \
+         pause for half a second, so that nothing is answered by accident.",
+    ),
 ];
+
+/// Columns of the list where there is room.
+const WIDTH: u16 = 84;
+
+/// The list for this width.
+fn lines(width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let column = KEYS.iter().map(|(key, _)| key.len()).max().unwrap_or(0) + 2;
+    let mut all = Vec::new();
+    for (key, what) in KEYS {
+        if key.is_empty() {
+            if !all.is_empty() {
+                all.push(Line::default());
+            }
+            let style = if what.ends_with('.') { theme.dim } else { theme.heading };
+            all.extend(words(&[Piece::new(*what, style)], width));
+            continue;
+        }
+        let rows = words(&[Piece::new(*what, theme.text)], width.saturating_sub(column));
+        for (index, mut row) in rows.into_iter().enumerate() {
+            let shown = if index == 0 { *key } else { "" };
+            row.spans.insert(0, Span::styled(format!("{shown:<column$}"), theme.accent));
+            all.push(row);
+        }
+    }
+    all
+}
 
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     let theme = *app.theme();
-    let column = KEYS.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
-    let column = column.min(usize::from(bounds.width) / 3);
-    let lines: Vec<Line<'static>> = KEYS
-        .iter()
-        .map(|(key, what)| match *key {
-            "" if what.contains(' ') => Line::styled(*what, theme.dim),
-            "" => Line::styled(*what, theme.heading),
-            key => {
-                let pad = column.saturating_sub(key.len()) + 2;
-                Line::from(vec![
-                    Span::styled(super::lines::fit(key, column), theme.accent),
-                    Span::raw(" ".repeat(pad)),
-                    Span::styled(*what, theme.text),
-                ])
-            }
-        })
-        .collect();
-    let widest = lines.iter().map(Line::width).max().unwrap_or(0);
-    let width = u16::try_from(widest + 4).unwrap_or(u16::MAX).min(bounds.width);
+    let width = WIDTH.min(bounds.width);
+    let lines = lines(usize::from(width).saturating_sub(4), &theme);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(bounds.height);
     let area =
         Rect { x: bounds.x + (bounds.width - width) / 2, y: bounds.y + (bounds.height - height) / 2, width, height };

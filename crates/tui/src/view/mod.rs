@@ -10,6 +10,9 @@ pub(crate) mod lines;
 mod moment;
 mod reasoning;
 mod status;
+#[cfg(test)]
+mod tests;
+mod welcome;
 
 use std::time::{Duration, SystemTime};
 
@@ -88,7 +91,7 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let room = rest.height.saturating_sub(glimpse);
     let question = take_bottom(&mut rest, dialog::height(app, state, whole.width, room));
     let room = rest.height.saturating_sub(glimpse + 2);
-    let thought = take_bottom(&mut rest, reasoning::height(state, whole.height).min(room));
+    let thought = take_bottom(&mut rest, reasoning::height(state, whole.height, room));
 
     if app.signals.is_open() {
         rest = draw_board(app, state, buffer, rest, moment);
@@ -98,6 +101,7 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let me = app.me().clone();
     let look = Look { theme: &theme, verbose: app.verbose, show_streams: app.show_streams, now: moment.now(), me: &me };
     app.transcript.render(rest, buffer, state, &look);
+    welcome::draw(app, state, buffer, rest);
 
     reasoning::draw(buffer, thought, state, &theme, moment);
     let answering = dialog::draw(app, buffer, question, state, moment);
@@ -123,7 +127,8 @@ fn draw_board(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, mom
         let inside = Rect { x: board.x + 1, width: board.width - 1, ..board };
         let content = board::lines(app, state, inside.width.into(), false, moment);
         lines::put_all(buffer, inside, &content);
-        rest.width -= BOARD + 1;
+        // The divider, and a column free before it.
+        rest.width -= BOARD + 2;
         return rest;
     }
     let content = board::lines(app, state, usize::from(rest.width.saturating_sub(4)), true, moment);

@@ -70,6 +70,17 @@ impl Moment {
         precise(left.as_secs() + u64::from(left.subsec_nanos() > 0))
     }
 
+    /// Whether something has lasted so long; if not, it will be looked at again then.
+    pub(crate) fn lasts(&self, since: SystemTime, time: Duration) -> bool {
+        match time.checked_sub(self.since(since)).filter(|left| !left.is_zero()) {
+            Some(left) => {
+                self.wake_in(left);
+                false
+            }
+            None => true,
+        }
+    }
+
     fn since(&self, then: SystemTime) -> Duration {
         self.now.duration_since(then).unwrap_or_default()
     }

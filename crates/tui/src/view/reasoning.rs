@@ -26,19 +26,19 @@ const TAIL: usize = 2048;
 
 const CANCEL: &str = "Esc to interrupt, or /cancel";
 
-/// Lines that the bar takes on a screen of this height.
-pub(super) fn height(state: &State, screen: u16) -> u16 {
+/// Lines that the bar takes on a screen of this height, of which so many can be had.
+pub(super) fn height(state: &State, screen: u16, room: u16) -> u16 {
     match state.reasoning() {
-        Some(_) if screen >= ROOM => HEIGHT,
-        Some(_) => SMALL,
-        None => 0,
+        Some(_) if screen >= ROOM && room >= HEIGHT => HEIGHT,
+        Some(_) if room >= SMALL => SMALL,
+        _ => 0,
     }
 }
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &Moment) {
     let Some(item) = state.reasoning() else { return };
     let Body::Thought { text, action, tokens } = &item.body else { return };
-    if area.height < 3 || area.width < 10 {
+    if area.height < SMALL {
         return;
     }
     let inside = frame(buffer, area, theme.reasoning);

@@ -80,15 +80,17 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
     if questions > 0 {
         add(8, theme.warning, counted(questions, "question", "questions"));
     }
-    if let Some((id, pause)) = state.pause() {
+    // The chips of a closed board say these.
+    let open = app.signals.is_open();
+    if let Some((id, pause)) = state.pause().filter(|_| open) {
         let left = pause.until.map(|until| format!(" {}", moment.left(until))).unwrap_or_default();
         add(7, theme.warning, format!("{id} paused{left}"));
     }
     add(4, theme.dim, format!("{} {}", thousands(state.envelopes), if state.envelopes == 1 { "msg" } else { "msgs" }));
-    if !state.acknowledgements.is_empty() {
+    if open && !state.acknowledgements.is_empty() {
         add(5, theme.accent, format!("{} awaiting", state.acknowledgements.len()));
     }
-    if !state.streams.is_empty() {
+    if open && !state.streams.is_empty() {
         add(5, theme.accent, counted(state.streams.len(), "stream", "streams"));
     }
     if let Some(targets) = state.targets.effective() {

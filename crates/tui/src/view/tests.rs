@@ -1,1 +1,154 @@
+//! Whatever is done, whatever is true and however large the screen is, a frame can be drawn.
 
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::json;
+use wh_client::Change;
+use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::space::event::{Acknowledgement, Activity, Event, Evidence, Pause, Role, Status, StreamFrame};
+use wh_core::space::item::{Body, Item, Progress};
+use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::state::State;
+
+use crate::app::{Act, App};
+use crate::options::Options;
+use crate::view;
+
+fn start() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)
+}
+
+fn item(id: &str, body: Body, progress: Progress) -> Event {
+    let (from, at) = ("demo".into(), start());
+    Event::Item(Arc::new(Item { id: id.into(), from, to: None, turn: None, at, body, progress }))
+}
+
+fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
+    let options = (0..options).map(|number| Choice {
+        id: number.to_string(),
+        label: format!("Option {number} 日本語"),
+        meaning: if number == 0 { Meaning::AllowAlways } else { Meaning::Other },
+    });
+    let details = vec![
+        Detail::Command("echo \u{1b}[2J".into()),
+        Detail::Text("words\n\n".repeat(lines)),
+        Detail::Diff { path: "a/b".into(), old: None, new: "x\n".repeat(lines) },
+        Detail::Input { tool: "tool".into(), input: json!({ "a": [1, 2, { "b": null }] }) },
+    ];
+    let question = Question {
+        kind: QuestionKind::Permission,
+        title: "May I? ".repeat(20),
+        details,
+        options: options.collect(),
+        accepts_text,
+    };
+    Body::Question { question, closing: None }
+}
+
+fn state(parts: u8, options: usize, lines: usize) -> State {
+    let mut state = State::new("space", "me".into());
+    let mut happens = |event: Event| state.apply(&event, start());
+    happens(Event::Joined("me".into(), Role::Human));
+    happens(Event::Joined("demo".into(), Role::Agent));
+    let status = Status { activity: Activity::Working("turn-1".into()), evidence: Evidence::Protocol, since: start() };
+    happens(Event::Session("demo".into(), status));
+    let said = Body::Text { text: "# Hello\n\n* 日本\n".repeat(lines), attachments: vec![] };
+    happens(item("m1", said, Progress::Done));
+    if parts & 1 != 0 {
+        let thought =
+            Body::Thought { text: "hm 日本 ".repeat(lines * 9), action: Some("x\ny".into()), tokens: Some(5) };
+        happens(item("t1", thought, Progress::Growing));
+    }
+    if parts & 2 != 0 {
+        happens(item("q1", question(options, parts & 4 != 0, lines), Progress::Growing));
+        happens(item("q2", question(0, true, 0), Progress::Growing));
+    }
+    if parts & 8 != 0 {
+        let (item, from, to, at) = ("m1".into(), "me".into(), "demo".into(), start());
+        happens(Event::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
+        happens(Event::StreamOpened("s1".into(), "demo".into()));
+        let until = Some(start() + Duration::from_secs(30));
+        happens(Event::Paused("demo".into(), Some(Pause { by: "me".into(), until, reason: Some("r\n".into()) })));
+        happens(Event::Said { by: "demo".into(), status: "busy".into(), summary: None });
+        state.frame(StreamFrame { stream: "s1".into(), payload: json!({ "x": "y" }), at: start() });
+    }
+    state
+}
+
+fn gesture() -> impl Strategy<Value = Gesture> {
+    let keys = [
+        "enter",
+        "escape",
+        "up",
+        "down",
+        "left",
+        "tab",
+        "shift+tab",
+        "pageup",
+        "pagedown",
+        "ctrl+home",
+        "ctrl+end",
+        "alt+up",
+        "alt+down",
+        "ctrl+o",
+        "f1",
+        "f2",
+        "f3",
+        "f4",
+        "ctrl+l",
+        "backspace",
+        "ctrl+z",
+        "ctrl+c",
+    ];
+    let mouse = (0u16..130, 0u16..50, select(vec![MouseAction::Press, MouseAction::WheelUp, MouseAction::WheelDown]));
+    prop_oneof![
+        3 => select(keys.to_vec()).prop_map(|name| Gesture::Key(name.parse().unwrap())),
+        2 => "[a1/@? 日\n]{1,6}".prop_map(Gesture::Text),
+        1 => "[a\n]{0,30}".prop_map(Gesture::Paste),
+        1 => mouse.prop_map(|(x, y, action)| {
+            Gesture::Mouse(Mouse { action, button: MouseButton::Left, x, y, modifiers: Modifiers::NONE })
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_frame_can_be_drawn(
+        parts in 0u8..16,
+        options in 0usize..12,
+        lines in 0usize..40,
+        steps in prop::collection::vec((gesture(), 1u16..130, 1u16..45), 1..12),
+    ) {
+        let state = state(parts, options, lines);
+        let mut app = App::new(Options::new("me".into()));
+        let mut now = start();
+        app.sync(&state, &Change { reset: true, ..Change::default() }, now);
+        for (gesture, columns, rows) in steps {
+            now += Duration::from_millis(400);
+            app.gesture(&gesture, &state, now);
+            let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+            let drawn = view::draw(&mut app, &state, &mut buffer, now);
+            if let Some(cursor) = drawn.cursor {
+                prop_assert!(buffer.area.contains(cursor));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_options_number_is_an_answer_and_the_next_question_comes() {
+    let state = state(2, 3, 1);
+    let mut app = App::new(Options::new("me".into()));
+    app.sync(&state, &Change::default(), start());
+    let acts = app.gesture(&Gesture::Text("2".into()), &state, start());
+    assert!(matches!(acts.as_slice(), [Act::Ask(_)]), "{acts:?}");
+    let (item, _, count) = app.dialog.current(&state).unwrap();
+    assert_eq!((item.id.as_str(), count), ("q2", 1));
+}

@@ -159,7 +159,7 @@ async fn the_options_are_never_lost_on_a_small_screen() {
         .await;
     stage.sees("3 No").await;
     let screen = stage.screen();
-    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "PgUp PgDn"] {
+    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "more ·"] {
         assert!(screen.contains(text), "{text} is not in\n{screen}");
     }
     stage.press(&["pagedown"]).await;

@@ -1,9 +1,13 @@
+use tokio::sync::watch;
+use wh_client::{Pulse, Space, SpaceRequest, SpaceWatch, Ui};
+use wh_core::event::{Cursor, Epoch};
 use wh_core::slash::UiCommand;
 use wh_core::space::harness::Order;
+use wh_core::space::state::State;
 use wh_screen::modes::{MouseEncoding, MouseTracking};
-use wh_tui::Left;
+use wh_tui::{Left, Options, run};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, size};
 
 #[tokio::test]
 async fn the_terminal_is_taken_and_given_back() {
@@ -63,4 +67,26 @@ async fn an_order_to_leave_is_obeyed() {
     let stage = Stage::new(80, 24).await;
     stage.ui.run(UiCommand::Exit).await.unwrap();
     assert_eq!(stage.rest().await.2, Left::Person);
+}
+
+#[tokio::test]
+async fn a_space_that_goes_leaves_nobody_behind() {
+    let (space, mut requests) = Space::new();
+    let (_terminal, line) = tokio::io::duplex(1 << 20);
+    let (_sizes, sizes) = watch::channel(size(80, 24));
+    let (drawn, _drawn) = watch::channel(0);
+    let (_ui, port) = Ui::new();
+    let shown = tokio::spawn(run(line, sizes, drawn, space, port, Options::new("human".into())));
+    let Some(SpaceRequest::Watch(reply)) = requests.recv().await else { panic!("not watched") };
+    let (pulses, pulse) = watch::channel(Pulse::default());
+    let end = Cursor { epoch: Epoch::new("e"), seq: 0 };
+    reply.send(SpaceWatch { state: State::new("test", "human".into()), end, revision: 0, pulse }).unwrap();
+    drop((pulses, requests));
+    assert_eq!(shown.await.unwrap().unwrap(), Left::Space);
+}
+
+#[tokio::test]
+async fn a_terminal_that_goes_ends_it() {
+    let stage = Stage::new(80, 24).await;
+    assert_eq!(stage.hang_up().await, Left::Terminal);
 }

@@ -5,5 +5,6 @@ mod asking;
 mod frames;
 mod leaving;
 mod looks;
+mod screens;
 mod stage;
 mod writing;

@@ -62,13 +62,14 @@ impl Stage {
         let (told, drawn) = watch::channel(0);
         let (ui, port) = Ui::new();
         let mut options = Options::new("human".into());
+        options.version = "0.0.0".into();
         change(&mut options);
         let space = running.space.clone();
         let task = tokio::spawn(run(line, watched, told, space.clone(), port, options));
         let vt = Vt::new(size(columns, rows), 0);
         let mut stage = Self { terminal, vt, written: Vec::new(), typed: 0, sizes, drawn, ui, space, agent, task };
-        // The status bar counts the agent's arrival.
-        stage.sees("1 msg").await;
+        let ready = |stage: &Self| stage.screen().contains("1 msg") && !stage.screen().contains("starts");
+        stage.until("the agent", ready).await;
         stage
     }
 
@@ -198,6 +199,12 @@ impl Stage {
 
     pub async fn state<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
         self.space.look(look).await.unwrap()
+    }
+
+    /// The terminal is closed; how the UI ends.
+    pub async fn hang_up(self) -> Left {
+        drop(self.terminal);
+        tokio::time::timeout(PATIENCE, self.task).await.expect("an end").unwrap().unwrap()
     }
 
     /// Everything that the UI writes until it ends, and how it ended.

@@ -1,0 +1,51 @@
+//! What stands in an empty conversation: where one is, and how to begin.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use wh_core::space::item::Body;
+use wh_core::space::state::State;
+
+use super::lines::{one_line, put_all};
+use crate::app::{App, foremost};
+
+/// A conversation with more in it is not new.
+const FEW: usize = 8;
+
+pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
+    let new = state.items.len() <= FEW
+        && state.items.iter().all(|item| matches!(&item.body, Body::Act { kind, .. } if kind.starts_with("system/")));
+    if !new || app.keys.is_some() {
+        return;
+    }
+    let theme = app.theme();
+    let agent = foremost(state);
+    let name = app.options().agent.clone().or_else(|| agent.map(|(id, _)| id.to_string()));
+    let mut first =
+        vec![Span::styled("Wheelhouse ", theme.heading), Span::styled(app.options().version.clone(), theme.dim)];
+    if let Some(name) = name {
+        first.push(Span::styled("  with ", theme.dim));
+        first.push(Span::styled(one_line(&name), theme.agent));
+    }
+    let key = |key: &'static str, what: &'static str| {
+        Line::from(vec![Span::styled(format!("{key:<6}"), theme.accent), Span::styled(what, theme.dim)])
+    };
+    let mut lines = vec![
+        Line::from(first),
+        Line::default(),
+        key("Enter", "sends what you have written"),
+        key("/", "commands"),
+        key("@", "files"),
+        key("?", "keys"),
+    ];
+    if agent.is_some_and(|(_, one)| one.capabilities.commands.iter().any(|command| command.id == "demo")) {
+        lines.push(key("/demo", "what the demonstration can do"));
+    }
+    let height = lines.len() as u16;
+    // Below whatever the conversation begins with, and with room around.
+    if area.height < height + FEW as u16 / 2 || area.width < 40 {
+        return;
+    }
+    let place = Rect { x: area.x + 3, y: area.bottom() - height - 1, width: area.width - 3, height };
+    put_all(buffer, place, &lines);
+}
