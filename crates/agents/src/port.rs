@@ -13,7 +13,7 @@ use wh_core::space::harness::{Named, Order, Report};
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Orders that may wait for a busy agent. Beyond that who orders waits, and goes on reading reports meanwhile.
+/// Orders that may wait for a busy agent. An agent that lets more wait takes none, and is taken to be gone.
 const ORDERS: usize = 64;
 
 /// Reports that may wait to be read. Beyond that the agent waits: nothing it says is dropped.

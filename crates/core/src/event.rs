@@ -40,6 +40,8 @@ pub enum Event {
     Stopped(bool),
     /// Something happened in the space that it shows.
     Space(Arc<Numbered<space::event::Event>>),
+    /// So much happened in the space at once that not all of it is told: its state has to be looked at anew.
+    SpaceMissed,
     /// It ended, and all of its output has been seen.
     Exited(Exit),
 }

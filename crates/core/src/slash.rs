@@ -121,6 +121,9 @@ pub const COMMANDS: &[Entry] = &[
 /// The help's first line.
 pub const HELP_TITLE: &str = "Available Commands";
 
+/// Seconds that a pause may take.
+const LONGEST_PAUSE: u64 = 366 * 24 * 3600;
+
 /// Columns that a usage takes in the help.
 const USAGE_WIDTH: usize = 48;
 
@@ -184,6 +187,9 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
         "status" => call(Call::ReportStatus)?,
         "pause" => {
             let seconds = words.get(1).and_then(|word| word.parse::<u64>().ok());
+            if seconds.is_some_and(|seconds| seconds > LONGEST_PAUSE) {
+                return Err(wrong("a pause takes a year at most"));
+            }
             let reason = rest(if seconds.is_some() { 2 } else { 1 });
             call(Call::Pause { timeout: seconds.map(Duration::from_secs), reason })?
         }

@@ -210,6 +210,8 @@ impl Run {
                 },
                 changed = self.sizes.changed(), if sized => {
                     sized = changed.is_ok();
+                    // Who comes back from their shell is told the size, and sees what the shell has left.
+                    self.painter.forget();
                     self.draw_by(Instant::now());
                     Vec::new()
                 }

@@ -35,6 +35,8 @@ Then, in another terminal:
   wh screen
 Any other program:  wh run --control-port 9090 -- PROGRAM
 
+Exit codes of wh alone: 0 you left, 2 wrong usage, 125 wh failed.
+
 The --help of each command has examples and its exit codes.")]
 struct Arguments {
     #[command(subcommand)]

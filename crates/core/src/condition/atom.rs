@@ -20,6 +20,7 @@ pub(super) enum Atom {
     ReasoningActive,
     ReasoningComplete,
     NoPendingOperations,
+    Idle,
 }
 
 impl Atom {
@@ -36,6 +37,7 @@ impl Atom {
             Self::ReasoningActive => facts.reasoning_active(),
             Self::ReasoningComplete => !facts.reasoning_active(),
             Self::NoPendingOperations => facts.pending_operations() == 0,
+            Self::Idle => !facts.busy(),
         }
     }
 }
@@ -56,6 +58,7 @@ impl fmt::Display for Atom {
             Self::ReasoningActive => formatter.write_str("reasoning_active"),
             Self::ReasoningComplete => formatter.write_str("reasoning_complete"),
             Self::NoPendingOperations => formatter.write_str("no_pending_operations"),
+            Self::Idle => formatter.write_str("idle"),
         }
     }
 }

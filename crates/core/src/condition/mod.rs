@@ -13,6 +13,7 @@
 //! | `exited` | the program has ended |
 //! | `reasoning_active`, `reasoning_complete` | somebody reasons; nobody does |
 //! | `no_pending_operations` | nothing waits for an answer |
+//! | `idle` | no agent is starting, at work or waiting, and no prompt waits for one |
 //!
 //! They are joined by `not`, `and`, `or` (or `!`, `&&`, `||`), which bind in this order, and by parentheses. Words may be
 //! in any case.
@@ -42,6 +43,8 @@ pub trait Facts {
     fn reasoning_active(&self) -> bool;
     /// How many operations wait for an answer.
     fn pending_operations(&self) -> u64;
+    /// Whether an agent is starting, at work or waiting, or a prompt waits for one.
+    fn busy(&self) -> bool;
     /// How many frames were drawn so far.
     fn frames(&self) -> u64;
     /// The cursor's column and row, from 0; `None` where there is no cursor.

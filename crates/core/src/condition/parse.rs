@@ -42,7 +42,7 @@ impl ParseError {
     }
 }
 
-const ATOMS: [&str; 11] = [
+const ATOMS: [&str; 12] = [
     "message_count",
     "frames",
     "screen_contains",
@@ -54,6 +54,7 @@ const ATOMS: [&str; 11] = [
     "reasoning_active",
     "reasoning_complete",
     "no_pending_operations",
+    "idle",
 ];
 
 pub(super) fn parse(source: &str) -> Result<Expression, ParseError> {
@@ -160,6 +161,7 @@ impl Parser {
             "reasoning_active" => Atom::ReasoningActive,
             "reasoning_complete" => Atom::ReasoningComplete,
             "no_pending_operations" => Atom::NoPendingOperations,
+            "idle" => Atom::Idle,
             _ => return Err(unknown(position, &word)),
         })
     }

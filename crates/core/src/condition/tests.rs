@@ -43,6 +43,10 @@ impl Facts for Known {
     fn reasoning_active(&self) -> bool {
         self.reasoning_active
     }
+    fn busy(&self) -> bool {
+        self.pending_operations > 0
+    }
+
     fn pending_operations(&self) -> u64 {
         self.pending_operations
     }
@@ -174,6 +178,7 @@ fn the_other_facts_are_asked_for() {
             "not exited",
             "reasoning_complete",
             "no_pending_operations",
+            "idle",
             "screen_stable 500",
             "screen_stable 0",
             "screen_stable 499ms",
@@ -194,7 +199,7 @@ fn the_other_facts_are_asked_for() {
     let facts =
         Known { cursor: None, title: None, exited: true, reasoning_active: true, pending_operations: 1, ..facts };
     hold(&facts, &["exited", "reasoning_active"]);
-    fail(&facts, &["cursor_at 3,1", "title_contains 'vim'", "reasoning_complete", "no_pending_operations"]);
+    fail(&facts, &["cursor_at 3,1", "title_contains 'vim'", "reasoning_complete", "no_pending_operations", "idle"]);
 }
 
 #[test]

@@ -159,6 +159,10 @@ impl<V: View> Facts for Now<'_, V> {
         self.seen.gauges.reasoning
     }
 
+    fn busy(&self) -> bool {
+        self.seen.gauges.busy
+    }
+
     fn pending_operations(&self) -> u64 {
         self.seen.gauges.pending
     }

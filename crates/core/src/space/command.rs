@@ -129,6 +129,9 @@ pub enum Refusal {
     /// Enough waits for it already.
     #[error("{0} is busy, and enough waits for it already; try again when it is idle")]
     Busy(ParticipantId),
+    /// No agent is there to take a message.
+    #[error("no agent is here any more to answer; leave, and start wh again")]
+    NobodyThere,
     /// It cannot do that.
     #[error("{0} cannot {1}")]
     NotSupported(ParticipantId, String),
@@ -157,8 +160,11 @@ pub enum Refusal {
     #[error("Unknown command: /{0}; /help lists the commands")]
     UnknownCommand(String),
     /// The id belongs to another command.
-    #[error("this request_id was used for a command of another kind")]
+    #[error("this request_id was used for another command, or for other words")]
     AnotherCommand,
+    /// The id is that of an older command.
+    #[error("this request_id was used more than ten minutes ago, or is one of wh's own; choose a new one")]
+    UsedBefore,
     /// No more ids can be kept.
     #[error("too many request_ids within ten minutes")]
     LedgerFull,

@@ -132,7 +132,7 @@ pub enum WrongAnswer {
         known: String,
     },
     /// Neither an option nor a text.
-    #[error("give an option or a text")]
+    #[error("give an option, or a text that says something")]
     Empty,
     /// Words of one's own are no answer here.
     #[error("the question takes one of its options: {known}")]
@@ -154,6 +154,7 @@ impl Question {
         match (&answer.option, &answer.text) {
             (Some(id), _) if self.option(id).is_some() => Ok(()),
             (Some(id), _) => Err(WrongAnswer::NoSuchOption { given: id.clone(), known: known() }),
+            (None, Some(text)) if text.trim().is_empty() => Err(WrongAnswer::Empty),
             (None, Some(_)) if self.accepts_text || self.options.is_empty() => Ok(()),
             (None, Some(_)) => Err(WrongAnswer::OptionsOnly { known: known() }),
             (None, None) => Err(WrongAnswer::Empty),

@@ -16,6 +16,12 @@ use super::receipt::Receipts;
 /// Frames of streams that are kept, of all streams together.
 pub const MOST_FRAMES: usize = 50;
 
+/// Messages that may wait for an acknowledgement. Beyond that the oldest no longer do.
+const MOST_ACKNOWLEDGEMENTS: usize = 1000;
+
+/// Streams that may be open. Beyond that the oldest is taken to be closed.
+const MOST_STREAMS: usize = 256;
+
 /// Turns that are remembered after their end.
 const MOST_TURNS: usize = 10_000;
 
@@ -38,6 +44,14 @@ pub struct Participant {
     pub said: Option<(String, Option<String>, SystemTime)>,
     /// Whether it is paused.
     pub paused: Option<Pause>,
+}
+
+impl Participant {
+    /// Whether it is an agent that is not ready for the next prompt.
+    pub fn is_busy(&self) -> bool {
+        let activity = self.session.as_ref().map(|status| &status.activity);
+        activity.is_some_and(|activity| !matches!(activity, Activity::Idle | Activity::Gone(_)))
+    }
 }
 
 /// A turn.
@@ -125,6 +139,8 @@ pub struct Gauges {
     pub reasoning: bool,
     /// Operations that wait for an answer.
     pub pending: u64,
+    /// An agent is starting, at work or waiting, or a prompt waits for one.
+    pub busy: bool,
 }
 
 impl State {
@@ -165,6 +181,9 @@ impl State {
             }
             Event::AcknowledgementWanted(wanted) => {
                 if !self.acknowledgements.iter().any(|known| known.item == wanted.item && known.to == wanted.to) {
+                    if self.acknowledgements.len() == MOST_ACKNOWLEDGEMENTS {
+                        self.acknowledgements.remove(0);
+                    }
                     self.acknowledgements.push(wanted.clone());
                 }
             }
@@ -174,6 +193,9 @@ impl State {
             Event::AcknowledgementDropped(item) => self.acknowledgements.retain(|known| known.item != *item),
             Event::StreamOpened(id, by) => {
                 if !self.streams.iter().any(|stream| stream.id == *id) {
+                    if self.streams.len() == MOST_STREAMS {
+                        self.streams.remove(0);
+                    }
                     self.streams.push(Stream { id: id.clone(), by: by.clone(), at, last: at });
                 }
             }
@@ -284,6 +306,7 @@ impl State {
             messages: self.envelopes,
             reasoning: self.reasoning().is_some(),
             pending: self.questions().count() as u64,
+            busy: self.participants.values().any(Participant::is_busy),
         }
     }
 
@@ -317,7 +340,7 @@ impl State {
 }
 
 /// An item whose turn has ended before it was complete.
-fn cut(mut item: Item) -> Item {
+pub(super) fn cut(mut item: Item) -> Item {
     use super::item::{Body, ToolStatus};
     use super::question::Closing;
 

@@ -321,3 +321,63 @@ fn a_turn_that_nobody_knows_is_nobodys() {
     let effects = bench.report(Report::Ended(TurnId::from("turn-77"), Outcome::Completed));
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Publish(Event::TurnEnded(..)))));
 }
+
+#[test]
+fn a_pause_beyond_all_time_has_no_end() {
+    let mut bench = Bench::ready();
+    let pause = PauseReport { timeout: Some(Duration::MAX), reason: None };
+    bench.report(Report::Paused(Some(pause)));
+    assert_eq!((bench.activity(), bench.space.wake_at()), (Activity::Paused, None));
+    assert!(slash::parse("/pause demo 18446744073709551615").is_err());
+}
+
+#[test]
+fn a_retried_call_is_answered_as_the_first_was() {
+    let mut bench = Bench::ready();
+    let call = || Command::Call(agent(), Call::ReportStatus);
+    bench.command(Some("c1"), call());
+    bench.report(Report::Called(1, Ok("well".into())));
+    let again = bench.command(Some("c1"), call()).1.unwrap().unwrap();
+    assert_eq!((again.lines, again.duplicate, again.receipt.stage), (vec!["well".to_owned()], true, Stage::Finished));
+    bench.command(Some("c2"), call());
+    bench.report(Report::Called(2, Err("no".into())));
+    assert_eq!(bench.command(Some("c2"), call()).1.unwrap(), Err(Refusal::Failed("no".into())));
+}
+
+#[test]
+fn an_id_of_long_ago_is_refused_and_not_taken_for_a_new_command() {
+    let mut bench = Bench::ready();
+    let turn = bench.say("r1", "hello").receipt.turn.unwrap();
+    bench.report(Report::Ended(turn, Outcome::Completed));
+    bench.elapsed = Duration::from_secs(700);
+    let say = Command::Say { text: "hello".into(), to: None, attachments: vec![] };
+    assert_eq!(bench.command(Some("r1"), say).1.unwrap(), Err(Refusal::UsedBefore));
+}
+
+#[test]
+fn a_message_to_two_fails_if_one_of_them_does_whoever_is_last() {
+    let mut bench = Bench::ready();
+    let other = ParticipantId::from("other");
+    bench.handle(Input::Enrol(other.clone()));
+    bench.handle(Input::Report(other.clone(), Report::Ready(capable())));
+    bench.say("r1", "both of you");
+    let Activity::Working(first) = bench.activity() else { panic!("it works") };
+    let Some(Activity::Working(second)) = bench.space.state().activity(&other).cloned() else { panic!("it works") };
+    bench.report(Report::Ended(first, Outcome::Failed("no".into())));
+    assert_eq!(bench.stage("r1"), Stage::Accepted);
+    bench.handle(Input::Report(other, Report::Ended(second, Outcome::Completed)));
+    assert_eq!(bench.stage("r1"), Stage::Failed("no".into()));
+}
+
+#[test]
+fn what_was_of_no_turn_ends_with_its_agent() {
+    let mut bench = Bench::ready();
+    let body = Body::Thought { text: "hm".into(), action: None, tokens: None };
+    bench.report(Report::Item { key: "t".into(), body, done: false });
+    bench.report(Report::Asked { key: "q".into(), question: permission() });
+    let turn = bench.say("r1", "go").receipt.turn.unwrap();
+    bench.report(Report::Ended(turn, Outcome::Completed));
+    assert_eq!(bench.space.state().questions().count(), 1, "it is of no turn");
+    bench.report(Report::Gone(None));
+    assert!(bench.space.state().items.growing().next().is_none());
+}

@@ -94,7 +94,7 @@ fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
         SpaceRefusal::TooLong(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Message too long"),
         SpaceRefusal::NoSuchParticipant(_) => (StatusCode::NOT_FOUND, "No such participant"),
         SpaceRefusal::NotAnAgent(_) => (StatusCode::BAD_REQUEST, "Not an agent"),
-        SpaceRefusal::Gone(_) => (StatusCode::CONFLICT, "Agent gone"),
+        SpaceRefusal::Gone(_) | SpaceRefusal::NobodyThere => (StatusCode::CONFLICT, "Agent gone"),
         SpaceRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "Agent busy"),
         SpaceRefusal::NotSupported(..) => (StatusCode::CONFLICT, "Not supported"),
         SpaceRefusal::Failed(_) => (StatusCode::CONFLICT, "Failed"),
@@ -105,7 +105,7 @@ fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
         SpaceRefusal::NothingToInterrupt => (StatusCode::CONFLICT, "Nothing to interrupt"),
         SpaceRefusal::NothingChosen(_) => (StatusCode::CONFLICT, "Nothing chosen"),
         SpaceRefusal::UnknownCommand(_) => (StatusCode::NOT_FOUND, "Unknown command"),
-        SpaceRefusal::AnotherCommand => (StatusCode::CONFLICT, "Request id reused"),
+        SpaceRefusal::AnotherCommand | SpaceRefusal::UsedBefore => (StatusCode::CONFLICT, "Request id reused"),
         SpaceRefusal::LedgerFull => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
     }
 }

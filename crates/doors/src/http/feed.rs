@@ -178,6 +178,7 @@ fn event_body(event: &Event, conversation: Option<&Conversation>) -> EventBody {
             let nobody = ParticipantId::from("");
             space::event_body(&event.event, conversation.map_or(&nobody, |conversation| &conversation.me))
         }
+        Event::SpaceMissed => EventBody::Changed { part: "messages".to_owned() },
         Event::Started { command, pid } => EventBody::Started { command: command.clone(), pid: *pid },
         Event::Typed { bytes } => EventBody::Typed { bytes: *bytes },
         Event::Resized(size) => EventBody::Resized { width: size.columns, height: size.rows },

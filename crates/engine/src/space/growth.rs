@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wh_core::space::ItemId;
 use wh_core::space::event::{Event, StreamFrame};
-use wh_core::space::item::{Item, Progress};
+use wh_core::space::item::Item;
 use wh_core::space::machine::Signal;
 use wh_core::space::state::MOST_FRAMES;
 
@@ -33,10 +33,10 @@ impl Growth {
         }
     }
 
-    /// An item that is told in full needs no growth any more.
+    /// An event tells all of an item: what had grown before it is past.
     pub fn settle(&mut self, event: &Event) {
         match event {
-            Event::Item(item) if item.progress != Progress::Growing => drop(self.items.remove(&item.id)),
+            Event::Item(item) => drop(self.items.remove(&item.id)),
             Event::TurnEnded(turn, _) => self.items.retain(|_, (_, item)| item.turn.as_ref() != Some(turn)),
             _ => {}
         }

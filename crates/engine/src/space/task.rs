@@ -193,7 +193,7 @@ impl Task {
     }
 
     fn perform(&mut self, effects: Vec<Effect>, at: SystemTime) {
-        let (mut changed, mut lost) = (false, Vec::new());
+        let (mut changed, mut lost, mut answers) = (false, Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 Effect::Publish(event) => {
@@ -211,15 +211,17 @@ impl Task {
                     }
                 }
                 Effect::Answer(ticket, answer) => {
-                    if let Some(reply) = self.replies.remove(&ticket) {
-                        let _ = reply.send(answer);
-                    }
+                    answers.extend(self.replies.remove(&ticket).map(|reply| (reply, answer)));
                 }
             }
         }
         if changed {
             let gauges = self.machine.state().gauges();
             self.pulse.send_modify(|pulse| *pulse = Pulse { beat: pulse.beat + 1, gauges });
+        }
+        // Last, so that who was answered and then waits finds what the answer is about.
+        for (reply, answer) in answers {
+            let _ = reply.send(answer);
         }
         for (id, reason) in lost {
             self.orders.remove(&id);

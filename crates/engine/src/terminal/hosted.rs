@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -93,6 +94,9 @@ async fn follow(space: Space) -> Result<(watch::Receiver<Pulse>, mpsc::Receiver<
                     Ok(watched) => {
                         warn!("the surface was too slow for the space's events; some are not in its journal");
                         cursor = watched.end;
+                        if sender.send(Vec::new()).await.is_err() {
+                            return;
+                        }
                     }
                     Err(Gone) => return,
                 },
@@ -230,14 +234,35 @@ impl Behind {
 
 type Answer = Result<Done, Refusal>;
 
-/// Answers that wait until what was typed is drawn. Bounded by the commands under way, of which each has an asker who waits.
+/// How long an answer waits for the UI to draw: half a sequence of keys has no effect that could be drawn, and a person's
+/// terminal may take nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Answers that wait until what was typed is drawn, or for so long.
 #[derive(Default)]
-pub(super) struct Undrawn(VecDeque<(u64, oneshot::Sender<Answer>, Answer)>);
+pub(super) struct Undrawn(VecDeque<Held>);
+
+struct Held {
+    offset: u64,
+    until: Instant,
+    reply: oneshot::Sender<Answer>,
+    answer: Answer,
+}
 
 impl Undrawn {
     /// Keeps an answer until everything up to `offset` is drawn.
     pub fn hold(&mut self, offset: u64, reply: oneshot::Sender<Answer>, answer: Answer) {
-        self.0.push_back((offset, reply, answer));
+        self.0.push_back(Held { offset, until: Instant::now() + PATIENCE, reply, answer });
+    }
+
+    /// When the first of them has waited for long enough.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.0.front().map(|held| held.until)
+    }
+
+    /// Those that have.
+    pub fn overdue(&mut self, now: Instant) -> Vec<(oneshot::Sender<Answer>, Answer)> {
+        self.release(|held| held.until <= now)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -246,7 +271,11 @@ impl Undrawn {
 
     /// Those that may go now.
     pub fn shown(&mut self, offset: u64) -> Vec<(oneshot::Sender<Answer>, Answer)> {
-        let due = self.0.iter().take_while(|(at, ..)| *at <= offset).count();
-        self.0.drain(..due).map(|(_, reply, answer)| (reply, answer)).collect()
+        self.release(|held| held.offset <= offset)
+    }
+
+    fn release(&mut self, due: impl Fn(&Held) -> bool) -> Vec<(oneshot::Sender<Answer>, Answer)> {
+        let due = self.0.iter().take_while(|held| due(held)).count();
+        self.0.drain(..due).map(|held| (held.reply, held.answer)).collect()
     }
 }

@@ -138,7 +138,7 @@ impl Task {
     pub async fn run(mut self) {
         let mut buffer = vec![0; READ_AT_ONCE];
         loop {
-            let wake = [self.keeper.wake_at(), self.silent_at].into_iter().flatten().min();
+            let wake = [self.keeper.wake_at(), self.silent_at, self.undrawn.deadline()].into_iter().flatten().min();
             let idle = self.outbox.is_empty();
             tokio::select! {
                 request = self.requests.recv() => match request {
@@ -236,6 +236,9 @@ impl Task {
             News::Report(report) => self.report(report).await,
             News::Drawn(offset) => self.drawn(offset).await,
             News::Gauged(gauges) => self.happens(Input::Gauged(gauges)).await,
+            News::Happened(batch) if batch.is_empty() => {
+                self.hub.publish(Event::SpaceMissed, self.identity.clock.time(Instant::now()));
+            }
             News::Happened(batch) => {
                 for event in batch {
                     let at = event.at;
@@ -385,6 +388,9 @@ impl Task {
         let now = Instant::now();
         let (effects, answers) = self.keeper.tick(now);
         self.shows(effects, answers).await;
+        for (reply, answer) in self.undrawn.overdue(now) {
+            let _ = reply.send(answer);
+        }
         if self.silent_at.is_some_and(|at| at <= now) {
             self.last_words(now).await;
         }

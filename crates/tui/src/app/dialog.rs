@@ -46,6 +46,8 @@ pub(crate) struct Dialog {
     pub(crate) most_scroll: usize,
     /// What is asked, as drawn last.
     pub(crate) text: Option<Arc<Text>>,
+    /// There was no room for its options the last time: who does not see them does not choose.
+    pub(crate) hidden: bool,
     /// Answered here, though the space has not said so yet.
     sent: BTreeSet<ItemId>,
     /// Until then what is typed goes where it went before.

@@ -117,6 +117,10 @@ impl App {
             return Vec::new();
         }
         if self.dialog.is_open() && !self.goes_on_writing(gesture, now) {
+            if self.dialog.hidden {
+                self.inform("Make the window larger to answer the question; Esc interrupts", now);
+                return Vec::new();
+            }
             let did = self.dialog.handle(gesture, state);
             if let Some(acts) = self.dialog_did(did, state, now) {
                 return acts;

@@ -72,7 +72,9 @@ pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State, moment: &Moment) -> Option<Position> {
     let text = text(app, state, area.width)?;
     let (item, question, count) = app.dialog.current(state)?;
+    let hidden = usize::from(area.height) < question.options.len() + 3;
     if area.height < 3 {
+        app.dialog.hidden = hidden;
         return None;
     }
     let theme = *app.theme();
@@ -80,6 +82,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
         QuestionKind::Permission => theme.warning,
         QuestionKind::Choice | QuestionKind::Text => theme.accent,
     };
+    app.dialog.hidden = hidden;
     let inside = frame(buffer, area, border);
     app.spots.push((area, Spot::Details));
     let held = app.dialog.held(moment.now());

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use wh_agents::port::{Agent, Harness, Start, StartError};
@@ -28,8 +29,26 @@ use crate::signals::Signals;
 /// Ports that the remote control of the Gemini CLI is told by.
 const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
 
+/// How long what is left to do at the end may take.
+const LAST_RITES: Duration = Duration::from_secs(5);
+
 /// Lines kept above the screen; the UI draws on the alternate screen, which has none.
 const HISTORY_LINES: usize = 0;
+
+/// What the help says beside the options.
+pub const HELP: &str = "\
+Examples:
+  wh --control-port 9090                                    the built-in agent, and a door for others
+  wh space connect --headless --control-port 9090 &         no terminal needed
+  curl localhost:9090/message -d '{\"message\":\"hello\"}'
+  curl localhost:9090/history
+
+Exit codes: 0 you left, or wh was asked to end; 2 wrong usage; 125 wh failed (a port in use, the
+agent could not be started, the terminal is gone).
+
+Environment: WH_AGENT, WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
+there is no --control-port), WH_LOG (error to trace: what wh itself does, on a terminal in
+$XDG_STATE_HOME/wheelhouse/wh.log, else on standard error).";
 
 /// Talk to agents in a space
 #[derive(Debug, Args)]
@@ -41,6 +60,7 @@ pub struct Space {
 #[derive(Debug, Subcommand)]
 enum SpaceCommand {
     /// Open a space with an agent in the terminal UI; the same as `wh` alone
+    #[command(after_help = HELP)]
     Connect(SpaceArguments),
 }
 
@@ -118,10 +138,16 @@ impl SpaceArguments {
         if person.is_some() { log::to_file() } else { log::to_stderr() }?;
         self.control.control_port = self.control.control_port.map_or_else(remote_port, |port| Ok(Some(port)))?;
         if person.is_none() && self.control.control_port.is_none() && !self.record.wanted() {
-            return Err(Failure::new(code::USAGE, "there is no terminal to show the space on")
-                .hint("run wh on a terminal, or open a door for others with --control-port 9090"));
+            let what = if self.headless {
+                "with --headless nobody can see the space"
+            } else {
+                "there is no terminal to show the space on"
+            };
+            return Err(Failure::new(code::USAGE, what)
+                .hint("run wh on a terminal without --headless, or open a door for others with --control-port 9090"));
         }
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
+        self.own_name()?;
         let agent = self.known_agent()?;
         let control = self.control.open().await?;
         let directory = self.directory()?;
@@ -142,6 +168,16 @@ impl SpaceArguments {
         })
     }
 
+    fn own_name(&self) -> Result<ParticipantId, Failure> {
+        let taken = [self.agent.as_str(), "system"].contains(&self.me.as_str());
+        if taken || self.me.is_empty() || self.me.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+        {
+            return Err(Failure::new(code::USAGE, format!("{:?} cannot be your name in the space", self.me))
+                .hint("choose one word with --as that no agent has, for example --as human"));
+        }
+        Ok(ParticipantId::from(self.me.as_str()))
+    }
+
     fn directory(&self) -> Result<PathBuf, Failure> {
         let wanted = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
         let entered = wanted.canonicalize().ok().filter(|path| path.is_dir());
@@ -158,7 +194,7 @@ impl SpaceArguments {
         directory: PathBuf,
     ) -> Result<OpenSpace, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
-        let (facts, me) = (agent.facts(), ParticipantId::from(self.me.as_str()));
+        let (facts, me) = (agent.facts(), self.own_name()?);
         let running = RunningSpace::start(&self.name, me.clone());
         running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;
         let size = person.map_or(self.size, Person::size);
@@ -259,22 +295,30 @@ impl OpenSpace {
                 Some(()) = leave.recv() => drop(tokio::spawn(go(ui.clone()))),
             }
         };
-        let code = match &outcome {
-            Ok(Ok(_)) => 0,
-            _ if asked => 0,
-            _ => code::FAILED,
+        let clean = matches!(outcome, Ok(Ok(_)));
+        let (code, wrong) = match outcome {
+            Ok(Ok(Left::Person)) => (0, None),
+            Ok(Ok(Left::Terminal | Left::Space)) if asked => (0, None),
+            Ok(Ok(Left::Terminal)) => (code::FAILED, Some("the terminal is gone".to_owned())),
+            Ok(Ok(Left::Space)) => (code::FAILED, Some("the space is gone".to_owned())),
+            Ok(Err(error)) => (code::FAILED, Some(error.to_string())),
+            Err(error) if error.is_panic() => (code::FAILED, Some("the UI has failed".to_owned())),
+            Err(_) => (0, None),
         };
         let _ = exit.send(Exit::Code(code.into()));
-        let _ = ended.await;
+        // A terminal that takes nothing must not keep us.
+        let _ = tokio::time::timeout(LAST_RITES, ended).await;
         if let Some(attached) = attached {
-            attached.detach(&surface, Exit::Code(code.into())).await;
+            // A UI that did not leave by itself has switched nothing off.
+            let exit = if clean { Exit::Code(code.into()) } else { Exit::Signal(nix::libc::SIGTERM) };
+            attached.detach(&surface, exit).await;
         }
-        if let Ok(Err(error)) = outcome {
-            say(&format!("wh: {error}"));
+        if let Some(wrong) = wrong {
+            say(&format!("wh: {wrong}"));
         }
         let _ = running.space.end().await;
         if let Some(recorded) = recorded
-            && let Ok(Err(error)) = recorded.await
+            && let Ok(Ok(Err(error))) = tokio::time::timeout(LAST_RITES, recorded).await
         {
             say(&format!("wh: the recording is not complete: {error}"));
         }

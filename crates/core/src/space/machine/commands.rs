@@ -30,11 +30,13 @@ impl Space {
         request_id: Option<RequestId>,
         command: Command,
     ) {
-        let kind = std::mem::discriminant(&command);
+        let kind = likeness(&command);
         if let Some(id) = &request_id {
             let answer = match self.ledger.find(id, self.now.steady) {
                 Some((known, _)) if *known != kind => Some(Err(Refusal::AnotherCommand)),
-                Some((_, done)) => Some(Ok(done.clone())),
+                Some((_, answer)) => Some(answer.clone()),
+                // Long ago, or one of ours: its receipt is not this command's.
+                None if self.state.receipts.get(id).is_some() => Some(Err(Refusal::UsedBefore)),
                 None => self.ledger.room().err().map(|_| Err(Refusal::LedgerFull)),
             };
             if let Some(answer) = answer {
@@ -57,7 +59,7 @@ impl Space {
                 };
                 let done = Done { receipt: self.receipt(&id), lines, duplicate: false };
                 if given {
-                    self.ledger.enter(id, (kind, done.clone()), self.now.steady);
+                    self.ledger.enter(id, (kind, Ok(done.clone())), self.now.steady);
                 }
                 if later {
                     return;
@@ -130,6 +132,9 @@ impl Space {
         }
         let to = to.or_else(|| self.state.targets.effective().map(<[_]>::to_vec));
         let agents = self.addressees(to.as_deref(), by)?;
+        if to.is_none() && agents.is_empty() {
+            return Err(Refusal::NobodyThere);
+        }
         self.accept(id);
         let body = Body::Text { text: text.clone(), attachments: attachments.clone() };
         let item = self.whole('m', by.clone(), to, body);
@@ -154,7 +159,7 @@ impl Space {
         if turns.is_empty() {
             return self.finish(id, Vec::new());
         }
-        self.commands.insert(id.clone(), turns);
+        self.commands.insert(id.clone(), (turns, None));
         Ok(Came::To(Vec::new()))
     }
 
@@ -444,6 +449,14 @@ impl Space {
         });
         std::iter::once("Participants".to_owned()).chain(present).collect()
     }
+}
+
+/// The same for commands that are the same in every word.
+fn likeness(command: &Command) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    format!("{command:?}").hash(&mut hasher);
+    hasher.finish()
 }
 
 #[derive(Clone, Copy)]

@@ -90,9 +90,10 @@ pub enum Signal {
 pub struct Space {
     state: State,
     sessions: BTreeMap<ParticipantId, Session>,
-    ledger: Ledger<(std::mem::Discriminant<Command>, Done)>,
-    /// The turns of a command that are not over.
-    commands: HashMap<RequestId, Vec<TurnId>>,
+    /// What was asked by which id, and what was answered.
+    ledger: Ledger<(u64, Result<Done, Refusal>)>,
+    /// The turns of a command that are not over, and how the first of them failed that did.
+    commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: Calls,
     counters: Counters,
     now: Now,
@@ -155,9 +156,15 @@ impl Space {
         self.effects.push(Effect::Publish(event));
     }
 
-    /// Puts an item and tells everybody, unless nothing changes by it.
+    /// Puts an item and tells everybody what it is then; unless nothing changes by it.
     fn put(&mut self, item: Item) {
-        self.publish(Event::Item(Arc::new(item)));
+        let id = item.id.clone();
+        let before = self.state.items.get(&id).cloned();
+        self.state.put(Arc::new(item));
+        let after = self.state.items.get(&id).cloned();
+        if let Some(after) = after.filter(|after| before.is_none_or(|before| !Arc::ptr_eq(&before, after))) {
+            self.effects.push(Effect::Publish(Event::Item(after)));
+        }
     }
 
     fn item_id(&mut self, letter: char) -> ItemId {
@@ -262,21 +269,22 @@ impl Space {
 
     /// Moves forward the receipt of the command that this turn is of.
     fn turn_reached(&mut self, turn: &TurnId, stage: Stage) {
-        let Some(request_id) = self.commands.iter().find(|(_, turns)| turns.contains(turn)).map(|(id, _)| id.clone())
-        else {
-            return;
-        };
-        if stage.is_last() {
-            let open = self.commands.get_mut(&request_id).map_or(0, |turns| {
-                turns.retain(|open| open != turn);
-                turns.len()
-            });
-            if open > 0 {
-                return;
-            }
-            self.commands.remove(&request_id);
+        let of = self.commands.iter_mut().find(|(_, (turns, _))| turns.contains(turn));
+        let Some((request_id, (open, failed))) = of else { return };
+        let request_id = request_id.clone();
+        if !stage.is_last() {
+            return self.reach(&request_id, stage);
         }
-        self.reach(&request_id, stage);
+        open.retain(|open| open != turn);
+        if matches!(stage, Stage::Failed(_)) {
+            failed.get_or_insert_with(|| stage.clone());
+        }
+        if open.is_empty() {
+            // One agent that failed is a command that failed, whoever was last.
+            let stage = failed.take().unwrap_or(stage);
+            self.commands.remove(&request_id);
+            self.reach(&request_id, stage);
+        }
     }
 
     fn receipt(&self, id: &RequestId) -> Receipt {
@@ -304,7 +312,16 @@ impl Space {
 
     fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {
         self.reach(request_id, Stage::Failed(reason.clone()));
+        self.remember(request_id, Err(Refusal::Failed(reason.clone())));
         self.effects.push(Effect::Answer(ticket, Err(Refusal::Failed(reason))));
+    }
+
+    /// What a retry of this command is answered from now on, if its caller gave it an id.
+    fn remember(&mut self, id: &RequestId, answer: Result<Done, Refusal>) {
+        if let Some((kind, _)) = self.ledger.find(id, self.now.steady) {
+            let kind = *kind;
+            self.ledger.enter(id.clone(), (kind, answer), self.now.steady);
+        }
     }
 }
 

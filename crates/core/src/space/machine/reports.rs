@@ -12,6 +12,7 @@ use super::super::name::{ItemId, ParticipantId, TurnId};
 use super::super::question::Closing;
 use super::super::receipt::Stage;
 use super::super::session::Life;
+use super::super::state;
 use super::{Effect, Signal, Space};
 
 impl Space {
@@ -151,7 +152,6 @@ impl Space {
             return;
         };
         session.turn = None;
-        session.questions.clear();
         if let Outcome::Failed(reason) = &outcome {
             self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]);
         }
@@ -162,6 +162,9 @@ impl Space {
         };
         self.publish(Event::TurnEnded(turn.clone(), outcome));
         self.turn_reached(turn, stage);
+        let (state, session) = (&self.state, self.sessions.get_mut(id));
+        let open = |question: &ItemId| state.items.get(question).is_some_and(|item| item.open_question().is_some());
+        session.into_iter().for_each(|session| session.questions.retain(|question, _| open(question)));
     }
 
     fn acknowledged(&mut self, by: &ParticipantId, item: ItemId, granted: bool) {
@@ -179,7 +182,8 @@ impl Space {
             Some(PauseReport { timeout, reason }) => {
                 let seconds = timeout.map(|timeout| timeout.as_secs());
                 let payload = json!({ "reason": reason, "timeout_seconds": seconds });
-                let until = timeout.map(|timeout| self.now.time + timeout);
+                // A pause beyond all time has no end.
+                let until = timeout.and_then(|timeout| self.now.time.checked_add(timeout));
                 self.publish(Event::Paused(id.clone(), Some(Pause { by: id.clone(), until, reason })));
                 self.act(id.clone(), "participant/pause", payload, vec![]);
             }
@@ -226,6 +230,7 @@ impl Space {
                     other => vec![other.to_string()],
                 };
                 let done = Done { receipt: self.receipt(&pending.request_id), lines, duplicate: false };
+                self.remember(&pending.request_id, Ok(done.clone()));
                 self.effects.push(Effect::Answer(pending.ticket, Ok(done)));
             }
             Err(reason) => self.fail(pending.ticket, &pending.request_id, reason),
@@ -235,7 +240,7 @@ impl Space {
     fn gone(&mut self, id: &ParticipantId, reason: Option<String>) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let streams: Vec<_> = session.streams.drain().map(|(_, stream)| stream).collect();
-        let questions: Vec<ItemId> = session.questions.drain().map(|(question, _)| question).collect();
+        session.questions.clear();
         let (turn, waiting) = session.abandon(reason.clone());
         let why = reason.clone().unwrap_or_else(|| format!("{id} was ended"));
         if let Some(turn) = turn {
@@ -245,8 +250,10 @@ impl Space {
         for prompt in waiting {
             self.turn_reached(&prompt.turn, Stage::Failed(why.clone()));
         }
-        for question in questions {
-            self.close(id, &question, Closing::Withdrawn);
+        // Also what was of no turn: nobody is left who could finish it.
+        let unfinished: Vec<Arc<Item>> = self.state.items.growing().filter(|item| item.from == *id).cloned().collect();
+        for item in unfinished {
+            self.put(state::cut((*item).clone()));
         }
         for stream in streams {
             self.publish(Event::StreamClosed(stream));
@@ -254,7 +261,7 @@ impl Space {
         let owed: Vec<ItemId> =
             self.state.acknowledgements.iter().filter(|one| one.to == *id).map(|one| one.item.clone()).collect();
         for item in owed {
-            self.publish(Event::AcknowledgementDropped(item));
+            self.publish(Event::Acknowledged { item, by: id.clone(), granted: false });
         }
         for (ticket, request_id) in self.calls.of(id) {
             self.fail(ticket, &request_id, why.clone());

@@ -52,6 +52,10 @@ pub(in crate::http) async fn command(State(door): State<Door>, body: Body) -> Re
     }
     match slash::parse(&body.command).map_err(|mistake| Fault::Refused("Invalid command", mistake.to_string()))? {
         Slash::Space(command) => run(&door, id, command).await,
+        Slash::Ui(_) if id.is_some() => {
+            let hint = "a command for the UI changes only what is shown, and takes no request_id".to_owned();
+            Err(Fault::Refused("Invalid request_id", hint))
+        }
         Slash::Ui(command) => {
             door.conversation()?.ui.run(command).await?;
             Ok(Json(DoneBody { ok: true, lines: Vec::new(), receipt: None, duplicate: false }))

@@ -50,14 +50,12 @@ pub(in crate::http) async fn history(
     // As the original: what is no number is no limit, and neither is 0.
     let limit = query.as_deref().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("limit="));
     let limit = limit.and_then(|text| text.parse::<usize>().ok()).filter(|limit| *limit > 0);
-    let mut said = door.conversation()?.space.look(said).await?;
-    let surplus = limit.map_or(0, |limit| said.len().saturating_sub(limit));
-    said.drain(..surplus);
-    Ok(Json(said))
+    let most = limit.unwrap_or(usize::MAX);
+    Ok(Json(door.conversation()?.space.look(move |state| said(state, most)).await?))
 }
 
-/// What people and agents said to each other.
-fn said(state: &SpaceState) -> Vec<HistoryEntry> {
+/// The last of what people and agents said to each other.
+fn said(state: &SpaceState, most: usize) -> Vec<HistoryEntry> {
     let entry = |item: &wh_core::space::item::Item| {
         let ItemBody::Text { text, .. } = &item.body else { return None };
         let role = match state.participants.get(&item.from)?.role {
@@ -68,5 +66,7 @@ fn said(state: &SpaceState) -> Vec<HistoryEntry> {
         let shown = !matches!(item.progress, Progress::Retracted) && !text.is_empty();
         shown.then(|| HistoryEntry { role: role.to_owned(), text: text.clone() })
     };
-    state.items.iter().filter_map(|item| entry(item)).collect()
+    let mut last: Vec<HistoryEntry> = state.items.iter().rev().filter_map(|item| entry(item)).take(most).collect();
+    last.reverse();
+    last
 }

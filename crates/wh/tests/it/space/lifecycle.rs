@@ -96,3 +96,12 @@ fn a_signal_through_the_door_is_refused() {
     say(&wh, "still here");
     wh.wait(r#"screen_contains "still here""#);
 }
+
+#[test]
+fn a_name_that_is_taken_is_refused() {
+    for name in ["demo", "system", "two words"] {
+        let output = std::process::Command::new(WH).args(["--as", name, "--control-port", "0"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("--as"), "{name}");
+    }
+}

@@ -141,3 +141,38 @@ fn commands_run_through_the_door_and_mistakes_are_told() {
     assert_eq!(model.status, 200, "{}", model.text());
     eventually("the model is another", || (state(&wh)["sessions"]["demo"]["model"] == "steady").then_some(()));
 }
+
+#[test]
+fn who_waits_for_idle_finds_the_whole_answer() {
+    let wh = paced(5);
+    for number in 1..=3 {
+        let id = format!("m{number}");
+        wh.post("/message", json!({ "message": format!("number {number}"), "request_id": id }));
+        wh.wait("idle");
+        assert_eq!(wh.get(&format!("/control/receipts/{id}")).json()["stage"], "finished");
+    }
+}
+
+#[test]
+fn the_same_id_with_other_words_is_refused() {
+    let wh = space();
+    wh.post("/message", json!({ "message": "one thing", "request_id": "same" }));
+    let other = wh.post("/message", json!({ "message": "another", "request_id": "same" }));
+    assert_eq!((other.status, other.json()["error"].clone()), (409, json!("Request id reused")));
+}
+
+#[test]
+fn half_a_key_is_answered_though_nothing_can_be_drawn() {
+    let wh = space();
+    let sent = wh.post("/control/send_input", json!({ "text": "\u{1b}[1" }));
+    assert_eq!(sent.status, 200, "{}", sent.text());
+}
+
+#[test]
+fn who_is_gone_takes_no_messages() {
+    let wh = space();
+    wh.post("/control/command", json!({ "command": "/shutdown demo" }));
+    eventually("it is gone", || (state(&wh)["sessions"]["demo"]["status"] == "gone").then_some(()));
+    let refused = wh.post("/message", json!({ "message": "hello?" }));
+    assert_eq!((refused.status, refused.json()["error"].clone()), (409, json!("Agent gone")));
+}
