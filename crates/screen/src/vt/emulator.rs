@@ -6,6 +6,7 @@ use std::ops::Range;
 use alacritty_terminal::event::{Event, EventListener};
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{
     Attr, CharsetIndex, ClearMode, CursorShape, CursorStyle, Handler, Hyperlink, KeyboardModes,
@@ -141,6 +142,32 @@ impl Emulator {
         self.set_active_charset(charset);
     }
 
+    /// Puts a character that takes one cell and moves nothing but the cursor; false if it is not so simple.
+    #[inline]
+    fn put(&mut self, character: char) -> bool {
+        let (insert, columns) = (self.has(TermMode::INSERT), self.term.columns());
+        let grid = self.term.grid_mut();
+        let cursor = &grid.cursor;
+        let simple = matches!(character, ' '..='~')
+            && !insert
+            && !cursor.input_needs_wrap
+            && cursor.point.column.0 + 1 < columns
+            && cursor.template.extra.is_none()
+            && cursor.charsets[self.charset] == StandardCharset::Ascii;
+        if !simple {
+            return false;
+        }
+        let (fg, bg, flags) = (cursor.template.fg, cursor.template.bg, cursor.template.flags);
+        let cell = grid.cursor_cell();
+        // Half of a wide character takes the other half with it.
+        if cell.extra.is_some() || cell.flags.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER) {
+            return false;
+        }
+        (cell.c, cell.fg, cell.bg, cell.flags) = (character, fg, bg, flags);
+        grid.cursor.point.column += 1;
+        true
+    }
+
     /// The older ways to the alternate screen and back: the cursor stays where it is.
     fn swap_screen(&mut self) {
         let cursor = self.term.grid().cursor.clone();
@@ -175,7 +202,6 @@ impl Handler for Emulator {
         goto(line: i32, column: usize);
         goto_line(line: i32);
         identify_terminal(intermediate: Option<char>);
-        input(character: char);
         insert_blank(count: usize);
         insert_blank_lines(count: usize);
         move_backward(count: usize);
@@ -204,6 +230,14 @@ impl Handler for Emulator {
         text_area_size_pixels();
         unset_keypad_application_mode();
         unset_mode(mode: Mode);
+    }
+
+    // The same as the emulator does, short for what nearly every character is: printable ASCII in the midst of a line.
+    #[inline]
+    fn input(&mut self, character: char) {
+        if !self.put(character) {
+            self.term.input(character);
+        }
     }
 
     // The line stays, also with the origin at the upper margin.

@@ -1,9 +1,16 @@
 //! What xterm shows, and the emulator by itself does not.
 
-use super::DEEPEST_KEYBOARD;
+use alacritty_terminal::index::Line;
+use alacritty_terminal::term::Config;
+use alacritty_terminal::vte::ansi::{
+    Attr, CharsetIndex, Handler, Hyperlink, Mode, PrivateMode, Processor, StandardCharset,
+};
+use proptest::prelude::*;
+
+use super::{DEEPEST_KEYBOARD, Emulator};
 use crate::frame::Size;
 use crate::render;
-use crate::vt::Vt;
+use crate::vt::{Mailbox, Unclocked, Vt};
 
 /// A screen of 12 columns and 5 rows, each row filled with a letter of its own.
 const FILLED: &str = "\x1b[1;1Haaaaaaaaaaaa\x1b[2;1Hbbbbbbbbbbbb\x1b[3;1Hcccccccccccc\
@@ -154,5 +161,88 @@ fn a_character_that_comes_in_two_pieces_costs_none_that_follows() {
             vt.feed(bytes);
         }
         assert_eq!(render::lines(&vt.frame())[0].trim_end(), stream, "in chunks of {chunk}");
+    }
+}
+
+/// Pieces of output that a short way for text could get wrong: wide and combining characters, the line's end, insert
+/// mode, graphic character sets, links, a cursor in the midst of what is there.
+const PIECES: [&str; 22] = [
+    "a",
+    "word ",
+    "~",
+    "世",
+    "e\u{301}",
+    "\u{7f}",
+    "\t",
+    "\r",
+    "\n",
+    "\x08",
+    "\x1b[4h",
+    "\x1b[4l",
+    "\x1b(0",
+    "\x1b(B",
+    "\x0e",
+    "\x0f",
+    "\x1b[?7l",
+    "\x1b[?7h",
+    "\x1b[31;4:3;58;5;2m",
+    "\x1b[0m",
+    "\x1b]8;id=one;http://a\x1b\\",
+    "\x1b]8;;\x1b\\",
+];
+
+proptest! {
+    #[test]
+    fn the_short_way_for_text_leads_to_the_same_screen(
+        pieces in proptest::collection::vec((0..PIECES.len() + 1, 1u16..14, 1u16..5), 0..120),
+    ) {
+        let stream: String = pieces
+            .iter()
+            .map(|(piece, column, row)| match PIECES.get(*piece) {
+                Some(piece) => (*piece).to_owned(),
+                None => format!("\x1b[{row};{column}H"),
+            })
+            .collect();
+        let size = Size { columns: 12, rows: 4 };
+        let emulator = || Emulator::new(Config::default(), size, Mailbox::default());
+        let (mut short, mut long) = (emulator(), TheLongWay(emulator()));
+        Processor::<Unclocked>::new().advance(&mut short, stream.as_bytes());
+        Processor::<Unclocked>::new().advance(&mut long, stream.as_bytes());
+        let (short, long) = (short.term().grid(), long.0.term().grid());
+        prop_assert!((0..4).all(|line| short[Line(line)][..] == long[Line(line)][..]), "{stream:?}");
+        prop_assert!(short.cursor == long.cursor, "{stream:?}");
+    }
+}
+
+/// An emulator whose every character goes the long way.
+struct TheLongWay(Emulator);
+
+macro_rules! same {
+    ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
+        $(fn $name(&mut self, $($argument: $kind),*) {
+            self.0.$name($($argument),*);
+        })*
+    };
+}
+
+impl Handler for TheLongWay {
+    fn input(&mut self, character: char) {
+        self.0.term.input(character);
+    }
+
+    same! {
+        backspace();
+        carriage_return();
+        configure_charset(index: CharsetIndex, charset: StandardCharset);
+        goto(line: i32, column: usize);
+        linefeed();
+        put_tab(count: u16);
+        set_active_charset(index: CharsetIndex);
+        set_hyperlink(link: Option<Hyperlink>);
+        set_mode(mode: Mode);
+        set_private_mode(mode: PrivateMode);
+        terminal_attribute(attribute: Attr);
+        unset_mode(mode: Mode);
+        unset_private_mode(mode: PrivateMode);
     }
 }
