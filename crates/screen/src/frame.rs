@@ -1,7 +1,11 @@
 //! One resolved picture of a terminal: every cell with its text, width and looks, and the cursor.
 
+mod row;
+
 use std::sync::Arc;
 
+pub(crate) use row::Drawn;
+pub use row::Row;
 pub use wh_core::terminal::Size;
 
 use crate::modes::Modes;
@@ -180,21 +184,14 @@ pub struct Cursor {
 pub struct Frame {
     /// Its size.
     pub size: Size,
-    /// All cells, row by row.
-    pub cells: Vec<Cell>,
+    /// Its rows, from the top. Those that were the same in the frame before are shared with it.
+    pub rows: Vec<Arc<Row>>,
     /// The cursor.
     pub cursor: Cursor,
     /// The window title.
     pub title: Option<String>,
     /// The switches in force.
     pub modes: Modes,
-}
-
-impl Frame {
-    /// The rows, from the top.
-    pub fn rows(&self) -> impl Iterator<Item = &[Cell]> {
-        self.cells.chunks(usize::from(self.size.columns))
-    }
 }
 
 #[cfg(test)]

@@ -104,11 +104,10 @@ fn asks_for_another(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {
     let frame: &Frame = &shown.frame;
     let Size { columns, rows } = frame.size;
-    let lines = render::lines(frame);
     ScreenBody {
         raw: render::ansi(frame),
-        plain: render::plain_of(&lines),
-        lines,
+        plain: render::plain(frame),
+        lines: render::lines(frame),
         width: columns,
         height: rows,
         cursor: cursor_body(&frame.cursor),
@@ -123,7 +122,7 @@ fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {
         alternate_screen: frame.modes.alternate_screen,
         modes: modes_body(&frame.modes),
         hash,
-        cells: cells.then(|| frame.rows().map(|row| row.iter().map(cell_body).collect()).collect()),
+        cells: cells.then(|| frame.rows.iter().map(|row| row.iter().map(cell_body).collect()).collect()),
     }
 }
 

@@ -23,13 +23,20 @@ struct Screen {
     log: ByteLog,
     /// The frame of the present screen, once somebody has asked for it.
     frame: OnceLock<Arc<Frame>>,
+    /// The one that was asked for before it.
+    before: Option<Arc<Frame>>,
     /// When the open synchronized update began.
     updating_since: Option<Instant>,
 }
 
 impl Screen {
     fn frame(&self) -> &Arc<Frame> {
-        self.frame.get_or_init(|| Arc::new(self.vt.frame()))
+        self.frame.get_or_init(|| Arc::new(self.vt.frame_after(self.before.as_deref())))
+    }
+
+    /// What is shown is no longer what the frame has.
+    fn changed(&mut self) {
+        self.before = self.frame.take().or(self.before.take());
     }
 }
 
@@ -39,6 +46,7 @@ impl Keeper {
             vt: Vt::new(size, spec.history_lines),
             log: ByteLog::new(spec.log_characters),
             frame: OnceLock::new(),
+            before: None,
             updating_since: None,
         });
         Self { session, screen }
@@ -52,7 +60,7 @@ impl Keeper {
     /// Takes what the program wrote. What the terminal answers to it is returned too.
     pub fn output(&mut self, bytes: &[u8], now: Instant) -> (Vec<Effect>, Vec<u8>) {
         let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
-        screen.frame.take();
+        screen.changed();
         screen.log.push(bytes);
         let fed = screen.vt.feed(bytes);
         screen.updating_since = screen.vt.updating().then(|| screen.updating_since.unwrap_or(now));
@@ -87,7 +95,7 @@ impl Keeper {
         {
             screen.vt.end_update();
             screen.updating_since = None;
-            screen.frame.take();
+            screen.changed();
             (effects, answers) = self.told(Output { updates: 1, loose: false }, now);
         }
         effects.extend(self.handle(Input::Tick, now));
@@ -98,7 +106,7 @@ impl Keeper {
     pub fn resize(&mut self, size: Size, now: Instant) -> Vec<Effect> {
         if let Some(screen) = &mut self.screen {
             screen.vt.resize(size);
-            screen.frame.take();
+            screen.changed();
         }
         self.handle(Input::Output(Output { updates: 0, loose: true }), now)
     }

@@ -23,8 +23,9 @@ use super::keeper::Keeper;
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Take};
 
-/// Read at once at most. Linux hands out a terminal's output in pieces of 4 KiB; gathering them makes the emulator's
-/// work cheaper, and more than this would keep the doors waiting.
+/// Read at once at most; more than this would keep the doors waiting. Linux hands out a terminal's output in pieces of
+/// about 4 KiB, and has a worker of its own make the next one ready: while the emulator takes one piece, the next comes.
+/// Who reads on at once only waits for that worker, and both take turns instead of working side by side.
 const READ_AT_ONCE: usize = 64 * 1024;
 
 /// A program that has ended may leave others behind that keep its terminal open; its own last words come well before.
@@ -546,14 +547,7 @@ impl Task {
 /// safe: nothing is read before it can be passed on.
 async fn read(terminal: &Terminal, display: &Display, buffer: &mut [u8]) -> io::Result<usize> {
     let room = display.room().await;
-    let mut count = terminal.read(buffer).await?;
-    while count > 0 && count < buffer.len() {
-        match terminal.try_read(&mut buffer[count..]) {
-            Ok(Some(more)) if more > 0 => count += more,
-            // The end, if it is that, shows again at the next read.
-            _ => break,
-        }
-    }
+    let count = terminal.read(buffer).await?;
     if let (Some(room), true) = (room, count > 0) {
         room.send(ToTerminal::Output(Bytes::copy_from_slice(&buffer[..count])));
     }

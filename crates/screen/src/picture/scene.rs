@@ -68,7 +68,7 @@ impl<'a> Scene<'a> {
     pub(super) fn new(frame: &'a Frame) -> Self {
         let columns = frame.size.columns;
         let mut scene = Self { columns, rows: frame.size.rows, lines: Vec::new(), cursor: None };
-        let rows = frame.cells.chunks(usize::from(columns.max(1))).take(usize::from(frame.size.rows));
+        let rows = frame.rows.iter().take(usize::from(frame.size.rows));
         for (row, cells) in (0_u16..).zip(rows) {
             let mut line = spots(cells, columns);
             let under = |spot: &Spot<'_>| (spot.column..spot.column + spot.columns).contains(&frame.cursor.x);

@@ -4,7 +4,9 @@ mod comparison;
 mod documents;
 mod pixels;
 
-use crate::frame::{Cell, Frame, Size};
+use std::sync::Arc;
+
+use crate::frame::{Cell, Frame, Row, Size};
 use crate::picture::{Options, Scale, png};
 use crate::vt::Vt;
 
@@ -23,7 +25,10 @@ fn impossible_frames() -> Vec<Frame> {
     for (columns, rows) in [(0, 0), (0, 2), (4, 0), (3, 2), (5, 9), (1, 1)] {
         frames.push(Frame { size: Size { columns, rows }, ..whole.clone() });
     }
-    let lonely = |width| Frame { cells: vec![Cell { width, character: '漢', ..Cell::BLANK }; 8], ..whole.clone() };
+    let lonely = |width| {
+        let row = Arc::new(Row::new(vec![Cell { width, character: '漢', ..Cell::BLANK }; 4]));
+        Frame { rows: vec![row; 2], ..whole.clone() }
+    };
     frames.extend([lonely(0), lonely(2), lonely(9)]);
     let mut lost = whole.clone();
     lost.cursor.visible = true;

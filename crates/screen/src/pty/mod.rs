@@ -27,6 +27,10 @@ pub use protocol::{Order, Report};
 /// The first argument by which our own binary knows that it is to be a guard.
 pub const GUARD_ARGUMENT: &str = "__guard";
 
+/// A piece of output below this is all that there was, and what comes later wakes the reader again: looking for more at
+/// once would find nothing, and Linux has whoever reads an empty terminal wait until its worker has looked too.
+const SHORT: usize = 1024;
+
 /// What to start, and where.
 #[derive(Debug)]
 pub struct ProgramSpec {
@@ -145,7 +149,12 @@ impl Terminal {
                 // Linux says EIO where others say end of file.
                 Ok(Err(error)) if error.raw_os_error() == Some(nix::libc::EIO) => return Ok(0),
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(result) => return result,
+                Ok(result) => {
+                    if result.as_ref().is_ok_and(|count| *count < SHORT) {
+                        ready.clear_ready();
+                    }
+                    return result;
+                }
                 Err(_not_ready) => {}
             }
         }

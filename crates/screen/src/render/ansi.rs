@@ -3,21 +3,40 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::frame::{Cell, Color, CursorShape, Frame, Style, Underline, used};
+use crate::frame::{Cell, Color, Cursor, CursorShape, Frame, Style, Underline, used};
 
 /// What draws the frame on a blank or used terminal of the same size. Rows are separated by CR LF, so that taking the
 /// escape sequences out leaves the text.
 pub fn ansi(frame: &Frame) -> String {
-    let mut pen =
-        Pen { out: String::with_capacity(frame.cells.len() * 2), style: Style::PLAIN, link: None, plain: true };
-    pen.out.push_str("\x1b[0m\x1b[H\x1b[2J");
-    for (index, row) in frame.rows().enumerate() {
+    let rows: usize = frame.rows.iter().map(|row| row.drawn().ansi.len() + 2).sum();
+    let mut out = String::with_capacity(rows + 64);
+    out.push_str("\x1b[0m\x1b[H\x1b[2J");
+    for (index, row) in frame.rows.iter().enumerate() {
         if index > 0 {
-            pen.out.push_str("\r\n");
+            out.push_str("\r\n");
         }
-        pen.row(row);
+        out.push_str(&row.drawn().ansi);
     }
-    pen.finish(frame)
+    cursor(frame.cursor, &mut out);
+    out
+}
+
+/// What draws a row with a pen that is plain, and is again plain after it.
+pub(super) fn row_ansi(row: &[Cell]) -> String {
+    let mut pen = Pen { out: String::with_capacity(row.len()), style: Style::PLAIN, link: None, plain: true };
+    pen.row(row);
+    pen.out
+}
+
+/// Puts the cursor where it was.
+fn cursor(cursor: Cursor, out: &mut String) {
+    let shape = match cursor.shape {
+        CursorShape::Block => 2,
+        CursorShape::Underline => 4,
+        CursorShape::Beam => 6,
+    } - u8::from(cursor.blinking);
+    let shown = if cursor.visible { 'h' } else { 'l' };
+    let _ = write!(out, "\x1b[{};{}H\x1b[{shape} q\x1b[?25{shown}", cursor.y + 1, cursor.x + 1);
 }
 
 struct Pen<'a> {
@@ -67,18 +86,6 @@ impl<'a> Pen<'a> {
             self.plain = self.style.is_plain() && link.is_none();
             let _ = write!(self.out, "\x1b]8;;{}\x1b\\", link.map_or("", |uri| uri));
         }
-    }
-
-    fn finish(mut self, frame: &Frame) -> String {
-        let cursor = frame.cursor;
-        let shape = match cursor.shape {
-            CursorShape::Block => 2,
-            CursorShape::Underline => 4,
-            CursorShape::Beam => 6,
-        } - u8::from(cursor.blinking);
-        let shown = if cursor.visible { 'h' } else { 'l' };
-        let _ = write!(self.out, "\x1b[{};{}H\x1b[{shape} q\x1b[?25{shown}", cursor.y + 1, cursor.x + 1);
-        self.out
     }
 }
 

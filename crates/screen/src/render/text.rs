@@ -2,7 +2,7 @@
 
 use crate::frame::{Cell, Frame, used};
 
-fn row_text(row: &[Cell]) -> String {
+pub(super) fn row_text(row: &[Cell]) -> String {
     let mut text = String::with_capacity(row.len());
     let used = used(row);
     used.iter().for_each(|cell| cell.push_text(&mut text));
@@ -12,39 +12,25 @@ fn row_text(row: &[Cell]) -> String {
 
 /// A line a row, padded to the width: a wide character takes two columns and one character.
 pub fn lines(frame: &Frame) -> Vec<String> {
-    frame.rows().map(row_text).collect()
+    frame.rows.iter().map(|row| row.drawn().text.clone()).collect()
 }
 
 /// A line a row without trailing blanks, joined by newlines: as many lines as the screen has rows.
 pub fn plain(frame: &Frame) -> String {
-    let mut text = String::with_capacity(frame.cells.len());
-    for (index, row) in frame.rows().enumerate() {
+    let mut text = String::with_capacity(frame.rows.iter().map(|row| row.drawn().text.len() + 1).sum());
+    for (index, row) in frame.rows.iter().enumerate() {
         if index > 0 {
             text.push('\n');
         }
-        let start = text.len();
-        used(row).iter().for_each(|cell| cell.push_text(&mut text));
-        text.truncate(start + text[start..].trim_end_matches(' ').len());
-    }
-    text
-}
-
-/// As [`plain`], from the lines that [`lines`] gave.
-pub fn plain_of(lines: &[String]) -> String {
-    let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
-    for (index, line) in lines.iter().enumerate() {
-        if index > 0 {
-            text.push('\n');
-        }
-        text.push_str(line.trim_end_matches(' '));
+        text.push_str(row.drawn().text.trim_end_matches(' '));
     }
     text
 }
 
 /// The last `count` lines that are not blank, oldest first.
 pub fn last_lines(frame: &Frame, count: usize) -> Vec<String> {
-    let mut last: Vec<String> =
-        frame.rows().map(|row| row_text(row).trim_end().to_owned()).filter(|line| !line.is_empty()).collect();
+    let shown = frame.rows.iter().map(|row| row.drawn().text.trim_end()).filter(|line| !line.is_empty());
+    let mut last: Vec<String> = shown.map(str::to_owned).collect();
     last.split_off(last.len().saturating_sub(count))
 }
 
@@ -55,11 +41,12 @@ mod tests {
     use wh_core::terminal::Size;
 
     #[test]
-    fn the_text_is_the_same_from_the_frame_and_from_its_lines() {
+    fn the_text_has_no_blanks_at_the_end_and_the_lines_are_padded() {
         let mut vt = Vt::new(Size { columns: 12, rows: 4 }, 0);
         vt.feed("one  \r\n\x1b[41m  two  \x1b[0m\r\n世界 e\u{301}".as_bytes());
         let frame = vt.frame();
         assert_eq!(plain(&frame), "one\n  two\n世界 e\u{301}\n");
-        assert_eq!(plain_of(&lines(&frame)), plain(&frame));
+        let padded = ["one         ", "  two       ", "世界 e\u{301}      ", "            "];
+        assert_eq!(lines(&frame), padded);
     }
 }

@@ -16,7 +16,7 @@ use alacritty_terminal::vte::ansi::{self, Processor, Rgb};
 use wh_core::event::Notice;
 
 use self::emulator::Emulator;
-use crate::frame::{Frame, Size};
+use crate::frame::{Frame, Row, Size};
 use crate::modes::Modes;
 use crate::replies;
 use crate::scan::{Found, Scanner, whole_characters};
@@ -190,16 +190,26 @@ impl Vt {
 
     /// The screen as it is now.
     pub fn frame(&self) -> Frame {
+        self.frame_after(None)
+    }
+
+    /// The screen as it is now, sharing the rows that are as they were in a frame before.
+    pub fn frame_after(&self, before: Option<&Frame>) -> Frame {
         let grid = self.emulator.term().grid();
-        let mut cells = Vec::with_capacity(usize::from(self.size.columns) * usize::from(self.size.rows));
         let (mut links, mut looks) = (convert::Links::default(), convert::Looks::default());
-        for row in 0..self.size.rows {
-            let row = &grid[Line(i32::from(row))][..Column(self.size.columns.into())];
+        let mut cells = Vec::with_capacity(usize::from(self.size.columns));
+        let rows = (0..self.size.rows).map(|index| {
+            cells.clear();
+            let row = &grid[Line(i32::from(index))][..Column(self.size.columns.into())];
             convert::row(row, &mut links, &mut looks, &mut cells);
-        }
+            match before.and_then(|before| before.rows.get(usize::from(index))) {
+                Some(same) if same[..] == cells[..] => Arc::clone(same),
+                _ => Arc::new(Row::new(cells.as_slice())),
+            }
+        });
         Frame {
             size: self.size,
-            cells,
+            rows: rows.collect(),
             cursor: convert::cursor(self.emulator.term()),
             title: self.title.clone(),
             modes: self.modes(),

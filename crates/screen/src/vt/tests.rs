@@ -27,7 +27,7 @@ fn text_and_cursor_are_where_the_program_put_them() {
 #[test]
 fn a_wide_character_takes_two_columns_and_one_character() {
     let frame = fed("日本e\u{301}x".as_bytes()).frame();
-    assert_eq!(frame.cells[..6].iter().map(|cell| cell.width).collect::<Vec<_>>(), [2, 0, 2, 0, 1, 1]);
+    assert_eq!(frame.rows[0][..6].iter().map(|cell| cell.width).collect::<Vec<_>>(), [2, 0, 2, 0, 1, 1]);
     assert_eq!(render::lines(&frame)[0], format!("日本e\u{301}x{}", " ".repeat(14)));
     assert_eq!(frame.cursor.x, 6);
 }
@@ -36,12 +36,12 @@ fn a_wide_character_takes_two_columns_and_one_character() {
 fn looks_are_kept_cell_by_cell() {
     let frame =
         fed(b"\x1b[1;3;4:3;38;2;1;2;3;48;5;200;58:5:9mA\x1b]8;;https://x.test\x1b\\L\x1b]8;;\x1b\\\x1b[0mB").frame();
-    let style = frame.cells[0].style;
+    let style = frame.rows[0][0].style;
     assert!(style.bold && style.italic && !style.dim);
     assert_eq!((style.foreground, style.background), (Color::Rgb(1, 2, 3), Color::Indexed(200)));
     assert_eq!((style.underline, style.underline_color), (Underline::Curly, Some(Color::Indexed(9))));
-    assert_eq!(frame.cells[1].hyperlink().map(|uri| &**uri), Some("https://x.test"));
-    assert_eq!(frame.cells[2].style, crate::frame::Style::PLAIN);
+    assert_eq!(frame.rows[0][1].hyperlink().map(|uri| &**uri), Some("https://x.test"));
+    assert_eq!(frame.rows[0][2].style, crate::frame::Style::PLAIN);
 }
 
 #[test]
@@ -137,9 +137,24 @@ fn drawing_a_frame_anew_gives_the_same_frame() {
     second.feed(b"what was there before\r\n\x1b[41m\x1b[?25l");
     second.feed(render::ansi(&frame).as_bytes());
     assert_eq!(render::lines(&second.frame()), render::lines(&frame));
-    assert_eq!(second.frame().cells, frame.cells);
+    assert_eq!(second.frame().rows, frame.rows);
     assert_eq!(second.frame().cursor, frame.cursor);
     assert_eq!(render::fingerprint(&second.frame()), render::fingerprint(&frame));
+}
+
+#[test]
+fn a_frame_shares_the_rows_that_stayed() {
+    let mut vt = vt(10, 3);
+    vt.feed(b"one\r\ntwo\r\nthree");
+    let before = vt.frame();
+    vt.feed(b"\x1b[2;2HW");
+    let after = vt.frame_after(Some(&before));
+    assert_eq!(after, vt.frame());
+    let shared: Vec<bool> = before.rows.iter().zip(&after.rows).map(|(one, other)| Arc::ptr_eq(one, other)).collect();
+    assert_eq!(shared, [true, false, true]);
+    assert_eq!(render::plain(&after), "one\ntWo\nthree");
+    vt.resize(Size { columns: 12, rows: 4 });
+    assert_eq!(vt.frame_after(Some(&after)), vt.frame());
 }
 
 #[test]
@@ -152,7 +167,7 @@ fn one_changed_cell_changes_the_fingerprint() {
 
 #[test]
 fn a_fingerprint_stays_what_it_was() {
-    assert_eq!(format!("{:016x}", render::fingerprint(&fed(b"abc").frame())), "2475cb1e1008400f");
+    assert_eq!(format!("{:016x}", render::fingerprint(&fed(b"abc").frame())), "f6eb96985d8fedf2");
 }
 
 #[test]
@@ -175,7 +190,8 @@ proptest::proptest! {
             vt.feed(chunk);
         }
         let frame = vt.frame();
-        proptest::prop_assert_eq!(frame.cells.len(), usize::from(columns) * usize::from(rows));
+        proptest::prop_assert_eq!(frame.rows.len(), usize::from(rows));
+        proptest::prop_assert!(frame.rows.iter().all(|row| row.len() == usize::from(columns)));
         proptest::prop_assert!(frame.cursor.x < columns && frame.cursor.y < rows);
         vt.resize(Size { columns: rows.max(2), rows: columns });
         proptest::prop_assert_eq!(render::lines(&vt.frame()).len(), usize::from(columns));

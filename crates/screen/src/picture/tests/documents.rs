@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{impossible_frames, screen};
-use crate::frame::{Cell, Extra, Size};
+use crate::frame::{Cell, Extra, Row, Size};
 use crate::picture::svg;
 use crate::vt::Vt;
 
@@ -47,11 +47,13 @@ fn text_is_escaped() {
 fn characters_that_control_are_never_written() {
     let mut frame = screen(12, 1, "abcdef");
     let hostile = ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{ffff}', '\0'];
-    for (cell, character) in frame.cells.iter_mut().zip(hostile) {
+    let mut cells = frame.rows[0].to_vec();
+    for (cell, character) in cells.iter_mut().zip(hostile) {
         cell.character = character;
     }
     let extra = Extra { combining: hostile.to_vec(), hyperlink: None };
-    frame.cells[6] = Cell { character: 'g', extra: Some(Box::new(extra)), ..Cell::BLANK };
+    cells[6] = Cell { character: 'g', extra: Some(Box::new(extra)), ..Cell::BLANK };
+    frame.rows[0] = Arc::new(Row::new(cells));
     let document = svg(&frame);
     assert_sound(&document);
     assert!(!hostile.iter().any(|character| document.contains(*character)));
@@ -74,7 +76,9 @@ fn only_harmless_links_are_active() {
     }
     let mut frame = screen(4, 1, "x");
     for uri in ["java\nscript:alert(1)", " javascript:alert(1)", "https://a\"onclick=\"b c", "http:\u{1}x"] {
-        frame.cells[0].extra = Some(Box::new(Extra { combining: Vec::new(), hyperlink: Some(Arc::from(uri)) }));
+        let extra = Extra { combining: Vec::new(), hyperlink: Some(Arc::from(uri)) };
+        let cell = Cell { character: 'x', extra: Some(Box::new(extra)), ..Cell::BLANK };
+        frame.rows[0] = Arc::new(Row::new(vec![cell; 4]));
         assert!(!svg(&frame).contains("<a "), "{uri}");
     }
 }

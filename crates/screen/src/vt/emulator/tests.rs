@@ -137,7 +137,7 @@ fn half_a_wide_character_is_a_blank() {
     ] {
         let frame = fed(&format!("日本語{edit}")).frame();
         assert_eq!(render::lines(&frame)[0].trim_end(), left, "{edit:?}");
-        let width: usize = frame.cells[..12].iter().map(|cell| usize::from(cell.width)).sum();
+        let width: usize = frame.rows[0][..12].iter().map(|cell| usize::from(cell.width)).sum();
         assert_eq!(width, 12, "{edit:?}");
     }
 }
