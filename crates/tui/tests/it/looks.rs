@@ -20,7 +20,7 @@ async fn the_reasoning_bar_has_eight_lines_in_cyan() {
     }
     assert!(screen.contains(|character| SPINNER.contains(character)));
     let frame = stage.vt.frame();
-    let corner = &frame.rows().nth(top.into()).unwrap()[0];
+    let corner = &frame.rows[usize::from(top)][0];
     assert_eq!(corner.style.foreground, wh_screen::frame::Color::Indexed(6));
 }
 

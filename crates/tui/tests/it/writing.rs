@@ -12,7 +12,7 @@ async fn what_is_typed_is_shown_with_the_caret_behind_it() {
     let row = stage.row("❯ hello 日本");
     assert_eq!(stage.vt.cursor(), (2 + 6 + 4, row));
     let frame = stage.vt.frame();
-    let caret = frame.rows().nth(row.into()).unwrap()[12].clone();
+    let caret = frame.rows[usize::from(row)][12].clone();
     assert!(caret.style.inverse, "{caret:?}");
 }
 
