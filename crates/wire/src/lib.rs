@@ -1,4 +1,5 @@
 //! What is said: one file per protocol, with its types and codecs. No IO, no clock.
 
+pub mod claude;
 pub mod control;
 pub mod remote;
