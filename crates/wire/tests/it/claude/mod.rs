@@ -1,0 +1,33 @@
+//! Claude Code's protocol.
+
+mod captures;
+mod frames;
+mod garbage;
+mod outgoing;
+
+use serde_json::Value;
+use wh_wire::claude::{Incoming, Unknown, decode};
+
+/// The lines of both captures: true if they come from the agent.
+fn captured() -> Vec<(bool, &'static str)> {
+    [include_str!("../wires/claude-control-1.wire"), include_str!("../wires/claude-control-2.wire")]
+        .into_iter()
+        .flat_map(str::lines)
+        .map(|line| match line.split_at(3) {
+            ("<- ", frame) => (true, frame),
+            ("-> ", frame) => (false, frame),
+            _ => panic!("no direction: {line}"),
+        })
+        .collect()
+}
+
+fn read(frame: Value) -> Incoming {
+    decode(frame.to_string().as_bytes()).unwrap()
+}
+
+fn unknown(incoming: Incoming) -> Unknown {
+    match incoming {
+        Incoming::Unknown(unknown) => unknown,
+        known => panic!("known: {known:?}"),
+    }
+}
