@@ -1,0 +1,26 @@
+//! Any line from Claude Code: nothing panics, no JSON object is refused or lost, and what we would write stays one line.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value};
+use wh_wire::claude::{Incoming, Outgoing, decode};
+
+fuzz_target!(|line: &[u8]| {
+    let incoming = decode(line);
+    if serde_json::from_slice::<Map<String, Value>>(line).is_ok() {
+        match incoming {
+            Ok(Incoming::Noise) | Err(_) => panic!("a JSON object was lost"),
+            Ok(Incoming::Unknown(unknown)) => {
+                assert_eq!(unknown.raw.text().as_bytes(), line.trim_ascii());
+                assert!(unknown.raw.value().is_some());
+            }
+            Ok(_) => {}
+        }
+    }
+    if let Ok(outgoing) = serde_json::from_slice::<Outgoing>(line) {
+        let written = outgoing.encode().expect("what was read can be written");
+        assert_eq!(written.find(['\n', '\r', '\u{2028}', '\u{2029}']), Some(written.len() - 1));
+        serde_json::from_str::<Outgoing>(&written).expect("what was written can be read");
+    }
+});
