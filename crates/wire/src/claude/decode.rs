@@ -1,6 +1,6 @@
 //! One line from the agent, sorted by who must act on it.
 
-use std::{error, fmt};
+use std::{borrow::Cow, error, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -10,9 +10,10 @@ use serde::{
 use super::{
     ask::Ask,
     json::{Json, read},
+    mend::mend,
     message::Message,
     reply::Reply,
-    tagged::{Fields, Tagged, Word, tagged},
+    tagged::{Fields, Tagged, Word, tagged, tagged_as},
 };
 
 /// What a line from the agent is.
@@ -78,24 +79,35 @@ impl From<serde_json::Error> for DecodeError {
 ///
 /// If it begins with `{` and is no JSON object. The next line may well be good.
 pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
-    let text = String::from_utf8_lossy(line.trim_ascii());
-    if !text.starts_with('{') {
+    let line = line.trim_ascii();
+    if !line.starts_with(b"{") {
         return Ok(Incoming::Noise);
     }
-    match read(&text) {
-        Ok(incoming) => Ok(incoming),
-        Err(_) => {
-            let raw: Json = serde_json::from_str(&text)?;
-            let Head { kind, subtype } = read(&text).unwrap_or_default();
-            Ok(Incoming::Unknown(Unknown { kind, subtype, raw }))
-        }
+    // Not at once `from_utf8_lossy`: that looks at every byte by itself.
+    let text = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+    if let Ok(incoming) = sort(&text) {
+        return Ok(incoming);
     }
+    if let Some(incoming) = mend(&text).and_then(|mended| sort(&mended).ok()) {
+        return Ok(incoming);
+    }
+    let raw: Json = serde_json::from_str(&text)?;
+    let Head { kind, subtype } = read(&text).unwrap_or_default();
+    Ok(Incoming::Unknown(Unknown { kind, subtype, raw }))
 }
 
-impl<'de> Deserialize<'de> for Incoming {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        tagged(deserializer)
-    }
+/// Most frames begin with their type and are read in one pass. For the others it is looked for first: that is faster than to
+/// keep what stands before it.
+fn sort(text: &str) -> Result<Incoming, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let incoming = if text.starts_with("{\"type\"") {
+        tagged(&mut deserializer)?
+    } else {
+        let Head { kind, .. } = serde_json::from_str(text)?;
+        tagged_as(&kind.unwrap_or_default(), &mut deserializer)?
+    };
+    deserializer.end()?;
+    Ok(incoming)
 }
 
 impl Tagged for Incoming {

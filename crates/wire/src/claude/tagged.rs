@@ -25,6 +25,11 @@ pub(super) fn tagged<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> R
     deserializer.deserialize_map(TaggedVisitor(PhantomData))
 }
 
+/// Reads an object whose kind is known already, without keeping anything back.
+pub(super) fn tagged_as<'de, T: Tagged, D: Deserializer<'de>>(kind: &str, deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_map(KnownVisitor(kind, PhantomData))
+}
+
 struct TaggedVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
@@ -35,7 +40,21 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        Fields { before: Vec::new().into_iter(), value: None, rest: map }.sort()
+        Fields::of(map).sort()
+    }
+}
+
+struct KnownVisitor<'a, T>(&'a str, PhantomData<T>);
+
+impl<'de, T: Tagged> Visitor<'de> for KnownVisitor<'_, T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::read(self.0, Fields::of(map))
     }
 }
 
@@ -47,6 +66,10 @@ pub(super) struct Fields<A> {
 }
 
 impl<'de, A: MapAccess<'de>> Fields<A> {
+    fn of(map: A) -> Self {
+        Self { before: Vec::new().into_iter(), value: None, rest: map }
+    }
+
     /// Finds the tag and hands over to the type.
     pub(super) fn sort<T: Tagged>(mut self) -> Result<T, A::Error> {
         let mut before = Vec::new();
