@@ -6,8 +6,6 @@
 //! terminal if there is one. Being the session's leader and the program's parent, it keeps the program's process group
 //! from being an orphan, so that the program can be suspended as under a shell.
 
-mod tree;
-
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,28 +13,22 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::signal::{
-    SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, kill, killpg, sigaction, sigprocmask,
-};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signalfd::SignalFd;
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid, setpgid, setsid, tcgetpgrp, tcsetpgrp};
+use wh_pipe::protocol::{Order, Report};
+use wh_pipe::signals;
+use wh_pipe::tree::{Ending, KILL, Step, TERMINATE};
 
-use super::protocol::{Order, Report};
-
-/// The steps of an end: a signal to everything, and how long it has to work before the next.
-const STEPS: [(Signal, Duration); 3] = [
-    (Signal::SIGHUP, Duration::from_millis(500)),
-    (Signal::SIGTERM, Duration::from_millis(1500)),
-    // Repeated until nothing is left: a process may fork while it is being killed.
-    (Signal::SIGKILL, Duration::from_millis(50)),
-];
+/// The steps of an end. A program in a terminal knows a hangup.
+const STEPS: &[Step] = &[Step { signal: Signal::SIGHUP, grace: Duration::from_millis(500) }, TERMINATE, KILL];
 
 /// Everything that a program may have switched on in the person's terminal, switched off. The cursor is saved first, so
 /// that leaving an alternate screen that was never entered moves nothing.
@@ -70,22 +62,9 @@ struct Guard {
     ending: Option<Ending>,
 }
 
-struct Ending {
-    step: usize,
-    due: Instant,
-}
-
 impl Guard {
     fn prepare() -> io::Result<Self> {
-        // Nothing but KILL ends a guard, and only the death of children wakes it. The program gets a mask of its own.
-        let mut blocked = SigSet::all();
-        blocked.remove(Signal::SIGSEGV);
-        blocked.remove(Signal::SIGBUS);
-        sigprocmask(SigmaskHow::SIG_SETMASK, Some(&blocked), None)?;
-        let mut deaths = SigSet::empty();
-        deaths.add(Signal::SIGCHLD);
-        let children = SignalFd::with_flags(&deaths, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-
+        let children = signals::hold()?;
         let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         let slave = io::stdout().as_fd().try_clone_to_owned()?;
         let terminal = File::from(io::stderr().as_fd().try_clone_to_owned()?);
@@ -106,8 +85,9 @@ impl Guard {
             .stdin(Stdio::from(slave.try_clone()?))
             .stdout(Stdio::from(slave.try_clone()?))
             .stderr(Stdio::from(slave.try_clone()?));
+        let guard = getpid();
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
-        unsafe { command.pre_exec(become_foreground) };
+        unsafe { command.pre_exec(move || become_foreground(guard)) };
         let child = command.spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
         self.program = Some(pid);
@@ -124,8 +104,7 @@ impl Guard {
         let mut wh_lives = true;
         loop {
             let timeout = match &self.ending {
-                Some(ending) => PollTimeout::try_from(ending.due.saturating_duration_since(Instant::now()))
-                    .unwrap_or(PollTimeout::ZERO),
+                Some(ending) => ending.timeout(),
                 None => PollTimeout::NONE,
             };
             let orders_wait = {
@@ -164,7 +143,7 @@ impl Guard {
         }
         match (Order::decode(order), self.program) {
             (Some(Order::End), _) => self.end(),
-            (Some(Order::Kill), _) => self.ending = Some(Ending { step: STEPS.len() - 1, due: Instant::now() }),
+            (Some(Order::Kill), _) => self.ending = Some(Ending::new(&STEPS[STEPS.len() - 1..])),
             (Some(Order::Signal(number)), Some(program)) => {
                 if let Ok(signal) = Signal::try_from(i32::from(number)) {
                     // A program that has moved to another group is still found by its own id.
@@ -206,21 +185,12 @@ impl Guard {
     }
 
     fn end(&mut self) {
-        if self.ending.is_none() {
-            self.ending = Some(Ending { step: 0, due: Instant::now() });
-        }
+        self.ending.get_or_insert_with(|| Ending::new(STEPS));
     }
 
     fn take_due_step(&mut self) {
-        let now = Instant::now();
-        let Some(ending) = self.ending.as_mut().filter(|ending| ending.due <= now) else { return };
-        let (signal, grace) = STEPS[ending.step];
-        ending.due = now + grace;
-        ending.step = (ending.step + 1).min(STEPS.len() - 1);
-        for process in tree::below(getpid()) {
-            let _ = kill(process, signal);
-            // A stopped process acts on a signal only once it goes on.
-            let _ = kill(process, Signal::SIGCONT);
+        if let Some(ending) = &mut self.ending {
+            ending.take_due_step();
         }
     }
 
@@ -251,17 +221,10 @@ fn take_terminal(slave: &OwnedFd) -> io::Result<()> {
 
 /// In the child, before it becomes the program: a process group of its own, in the foreground of its terminal, that
 /// does not outlive the guard and hears every signal.
-fn become_foreground() -> io::Result<()> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
+fn become_foreground(guard: Pid) -> io::Result<()> {
+    signals::die_with(guard)?;
     setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
     // A background process that touches the foreground is stopped by TTOU, unless it blocks it: the guard's mask does.
     tcsetpgrp(io::stdin(), getpid())?;
-    // Whoever started wh may have ignored some signals, a shell for a background job say; the program starts afresh.
-    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
-        // SAFETY: the default action runs no code of ours.
-        unsafe { sigaction(signal, &default) }?;
-    }
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
-    Ok(())
+    signals::start_afresh()
 }

@@ -2,7 +2,6 @@
 //! and watched by a [`guard`]: a small process that ends the whole tree when we are gone, however we went.
 
 pub mod guard;
-mod protocol;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -22,7 +21,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::frame::Size;
 use crate::replies::CELL_PIXELS;
-pub use protocol::{Order, Report};
+pub use wh_pipe::protocol::{Order, Report};
 
 /// The first argument by which our own binary knows that it is to be a guard.
 pub const GUARD_ARGUMENT: &str = "__guard";

@@ -8,17 +8,21 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may depend on whom. `docs/architecture.md` says why.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("wh-wire", &[]),
     ("wh-core", &["wh-wire"]),
-    ("wh-screen", &["wh-core"]),
-    ("wh-agents", &["wh-core", "wh-screen", "wh-wire"]),
+    ("wh-pipe", &[]),
+    ("wh-screen", &["wh-core", "wh-pipe"]),
+    ("wh-agents", &["wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-bench", &["wh-testkit"]),
     ("wh-tui", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
-    ("wh", &["wh-agents", "wh-client", "wh-core", "wh-doors", "wh-engine", "wh-screen", "wh-tui", "wh-wire"]),
+    (
+        "wh",
+        &["wh-agents", "wh-client", "wh-core", "wh-doors", "wh-engine", "wh-pipe", "wh-screen", "wh-tui", "wh-wire"],
+    ),
 ];
 
 fn root() -> PathBuf {

@@ -1,20 +1,22 @@
-//! What wh and a guard say to each other: orders of two bytes one way, lines of text the other.
+//! What an owner and the small process between it and its program say to each other: orders of two bytes one way, lines
+//! of text the other. That process is a keeper or, for a program in a terminal, a guard.
 
-/// What a guard is told.
+/// What a keeper or guard is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// End the program and everything that it started: hang up, terminate, kill.
+    /// End the program and everything that it started, in steps.
     End,
     /// Kill all of it now.
     Kill,
     /// Send a signal to the program's process group.
     Signal(u8),
-    /// Send a signal to the terminal's foreground process group.
+    /// Send a signal to the foreground process group of its terminal, where it has one.
     SignalForeground(u8),
 }
 
 impl Order {
-    pub(super) fn encode(self) -> [u8; 2] {
+    /// As it goes over the line.
+    pub fn encode(self) -> [u8; 2] {
         match self {
             Self::End => [b'E', 0],
             Self::Kill => [b'K', 0],
@@ -23,7 +25,8 @@ impl Order {
         }
     }
 
-    pub(super) fn decode(bytes: [u8; 2]) -> Option<Self> {
+    /// What the bytes say, if they say anything.
+    pub fn decode(bytes: [u8; 2]) -> Option<Self> {
         match bytes {
             [b'E', _] => Some(Self::End),
             [b'K', _] => Some(Self::Kill),
@@ -34,7 +37,7 @@ impl Order {
     }
 }
 
-/// What a guard reports.
+/// What it reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// The program runs, with this process id.
@@ -54,7 +57,8 @@ pub enum Report {
 }
 
 impl Report {
-    pub(super) fn encode(&self) -> String {
+    /// As it goes over the line, with its end.
+    pub fn encode(&self) -> String {
         match self {
             Self::Started(pid) => format!("started {pid}\n"),
             Self::Failed(errno) => format!("failed {errno}\n"),
@@ -66,7 +70,8 @@ impl Report {
         }
     }
 
-    pub(super) fn decode(line: &str) -> Option<Self> {
+    /// What a line without its end says, if it says anything.
+    pub fn decode(line: &str) -> Option<Self> {
         let (word, number) = line.split_once(' ')?;
         let number = number.parse().ok()?;
         match word {

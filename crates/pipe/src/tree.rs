@@ -1,0 +1,152 @@
+//! Who descends from whom, and how all who descend from a process are ended.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use nix::poll::PollTimeout;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpid};
+
+/// One step of an end: a signal to everything, and how long it has to work before the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// What is sent.
+    pub signal: Signal,
+    /// How long that may take.
+    pub grace: Duration,
+}
+
+/// Asks everything to end.
+pub const TERMINATE: Step = Step { signal: Signal::SIGTERM, grace: Duration::from_millis(1500) };
+
+/// Ends everything. The last step of all; it is repeated, since a process may fork while it is being killed.
+pub const KILL: Step = Step { signal: Signal::SIGKILL, grace: Duration::from_millis(50) };
+
+/// The end, in steps, of everything below this process. Its last step is repeated until whoever holds it sees that
+/// nothing is left.
+#[derive(Debug)]
+pub struct Ending {
+    steps: &'static [Step],
+    due: Instant,
+    begun: bool,
+}
+
+impl Ending {
+    /// Begins at once.
+    pub fn new(steps: &'static [Step]) -> Self {
+        Self::after(Duration::ZERO, steps)
+    }
+
+    /// Begins after a pause.
+    pub fn after(pause: Duration, steps: &'static [Step]) -> Self {
+        Self { steps, due: Instant::now() + pause, begun: false }
+    }
+
+    /// Ends the pause before its first step.
+    pub fn hasten(&mut self) {
+        if !self.begun {
+            self.due = Instant::now();
+        }
+    }
+
+    /// How long to wait for the next step.
+    pub fn timeout(&self) -> PollTimeout {
+        // Rounded up: a wait that ends too early would be repeated without a pause.
+        let left = self.due.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
+        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+    }
+
+    /// Takes the next step if it is time.
+    pub fn take_due_step(&mut self) {
+        let now = Instant::now();
+        let (true, Some(step)) = (self.due <= now, self.steps.first()) else { return };
+        self.due = now + step.grace;
+        self.begun = true;
+        if self.steps.len() > 1 {
+            self.steps = &self.steps[1..];
+        }
+        for process in below(getpid()) {
+            let _ = kill(process, step.signal);
+            // A stopped process acts on a signal only once it goes on.
+            let _ = kill(process, Signal::SIGCONT);
+        }
+    }
+}
+
+/// Every process below `root`, parents before children. Processes whose parent died hang below the nearest subreaper,
+/// so nothing that a keeper's program started is missing.
+pub fn below(root: Pid) -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for (pid, stat) in all() {
+        children.entry(stat.parent).or_default().push(pid);
+    }
+    let mut found = vec![root.as_raw()];
+    let mut at = 0;
+    while let Some(process) = found.get(at) {
+        if let Some(more) = children.remove(process) {
+            found.extend(more);
+        }
+        at += 1;
+    }
+    found.into_iter().skip(1).map(Pid::from_raw).collect()
+}
+
+/// Who runs in a process group. The dead that nobody has waited for do not count.
+pub fn group(leader: Pid) -> Vec<Pid> {
+    all()
+        .filter(|(_, stat)| stat.group == leader.as_raw() && !matches!(stat.state, 'Z' | 'X'))
+        .map(|(pid, _)| Pid::from_raw(pid))
+        .collect()
+}
+
+fn all() -> impl Iterator<Item = (i32, Stat)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(|pid| Some((pid, Stat::read(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    state: char,
+    parent: i32,
+    group: i32,
+}
+
+impl Stat {
+    /// Reads a line of `/proc/PID/stat`. The name in it may hold anything, also brackets.
+    fn read(line: &str) -> Option<Self> {
+        let mut fields = line.rsplit_once(')')?.1.split_whitespace();
+        let state = fields.next()?.chars().next()?;
+        Some(Self { state, parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+
+    use nix::sys::wait::{Id, WaitPidFlag, waitid};
+
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_hide_the_parent() {
+        let stat = Stat { state: 'S', parent: 7, group: 43 };
+        assert_eq!(Stat::read("42 (a) S 1 (b)) S 7 43 42 0"), Some(stat));
+        assert_eq!(Stat::read("garbage"), None);
+    }
+
+    #[test]
+    fn a_child_is_found_below_its_parent_and_in_its_group_until_it_is_dead() {
+        let mut child = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        assert!(below(getpid()).contains(&pid));
+        assert_eq!(group(pid), [pid]);
+        child.kill().unwrap();
+        waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+        assert_eq!(group(pid), []);
+        child.wait().unwrap();
+    }
+}
