@@ -1,0 +1,134 @@
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use proptest::prelude::*;
+use tokio::io::{AsyncWriteExt, ReadBuf};
+
+use super::*;
+
+/// A stream that comes in pieces of these lengths, in turn.
+struct Pieces {
+    bytes: Vec<u8>,
+    at: usize,
+    lengths: Vec<usize>,
+    turn: usize,
+}
+
+impl AsyncRead for Pieces {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let length = self.lengths[self.turn % self.lengths.len()];
+        let end = (self.at + length.min(into.remaining())).min(self.bytes.len());
+        into.put_slice(&self.bytes[self.at..end]);
+        (self.at, self.turn) = (end, self.turn + 1);
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Kept {
+    Whole(Vec<u8>),
+    TooLong(u64),
+}
+
+impl From<Line<'_>> for Kept {
+    fn from(line: Line<'_>) -> Self {
+        match line {
+            Line::Whole(bytes) => Self::Whole(bytes.to_vec()),
+            Line::TooLong { bytes } => Self::TooLong(bytes),
+        }
+    }
+}
+
+fn read(bytes: &[u8], lengths: &[usize], max: usize) -> Vec<Kept> {
+    let stream = Pieces { bytes: bytes.to_vec(), at: 0, lengths: lengths.to_vec(), turn: 0 };
+    let mut lines = Lines::new(stream, max);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            all.push(line.into());
+        }
+        assert_eq!(lines.next().await.unwrap(), None, "the end stays the end");
+        all
+    })
+}
+
+/// The same, all at once and without a buffer.
+fn expected(bytes: &[u8], max: usize) -> Vec<Kept> {
+    let mut lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    lines.iter_mut().for_each(|line| {
+        if let Some(rest) = line.strip_suffix(b"\n") {
+            *line = rest.strip_suffix(b"\r").unwrap_or(rest);
+        }
+    });
+    let judge =
+        |line: &&[u8]| if line.len() > max { Kept::TooLong(line.len() as u64) } else { Kept::Whole(line.to_vec()) };
+    lines.iter().map(judge).collect()
+}
+
+proptest! {
+    #[test]
+    fn however_a_stream_is_cut_its_lines_are_the_same(
+        text in "[ab\r\n]{0,200}",
+        lengths in prop::collection::vec(1usize..40, 1..10),
+        max in 0usize..30,
+    ) {
+        prop_assert_eq!(read(text.as_bytes(), &lengths, max), expected(text.as_bytes(), max));
+    }
+}
+
+#[test]
+fn lines_longer_than_the_buffer_come_whole() {
+    let long = vec![b'x'; 3 * KEEP + 17];
+    let stream = [&long[..], b"\r\n", b"short\n", &long[..], b"\nlast"].concat();
+    let whole = |bytes: &[u8]| Kept::Whole(bytes.to_vec());
+    let lines = [whole(&long), whole(b"short"), whole(&long), whole(b"last")];
+    assert_eq!(read(&stream, &[READ - 1, 1, READ], MAX), lines);
+}
+
+#[tokio::test]
+async fn a_line_that_is_too_long_costs_no_memory_and_is_told_once() {
+    let stream = AsyncReadExt::chain(tokio::io::repeat(b'x').take(300 << 20), &b"\r\nnext\n"[..]);
+    let mut lines = Lines::new(stream, 100_000);
+    assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong { bytes: 300 << 20 }));
+    assert!(lines.buffer.capacity() <= 100_001 + READ, "{}", lines.buffer.capacity());
+    assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"next")));
+    assert_eq!(lines.next().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_buffer_that_grew_shrinks_again() {
+    let (mut program, stream) = tokio::io::duplex(READ);
+    let mut lines = Lines::new(stream, MAX);
+    let writing = tokio::spawn(async move {
+        program.write_all(&vec![b'x'; 8 << 20]).await.unwrap();
+        program.write_all(b"\nshort").await.unwrap();
+        program
+    });
+    assert!(matches!(lines.next().await.unwrap(), Some(Line::Whole(line)) if line.len() == 8 << 20));
+    assert!(lines.buffer.capacity() >= 8 << 20);
+    let mut program = writing.await.unwrap();
+    tokio::select! {
+        biased;
+        line = lines.next() => panic!("there is no line yet: {line:?}"),
+        () = std::future::ready(()) => {}
+    }
+    assert!(lines.buffer.capacity() <= KEEP, "{}", lines.buffer.capacity());
+    program.write_all(b"er\n").await.unwrap();
+    assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"shorter")), "what was read before is not lost");
+}
+
+#[tokio::test]
+async fn nothing_is_read_before_it_is_asked_for() {
+    let (mut program, stream) = tokio::io::duplex(4);
+    let mut lines = Lines::new(stream, MAX);
+    program.write_all(b"ab\nc").await.unwrap();
+    tokio::select! {
+        biased;
+        _ = program.write_all(b"d\n") => panic!("nobody has read"),
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"ab")));
+    program.write_all(b"d\n").await.unwrap();
+    assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"cd")));
+}
