@@ -1,15 +1,43 @@
-//! How a program is spoken to over pipes: [`lines`] and [`writer`] carry what is said, and [`pending`] knows who waits for a
-//! reply.
+//! How a program is spoken to over pipes: [`process`] starts and ends it, [`lines`] and [`writer`] carry what is said,
+//! and [`pending`] knows who waits for a reply. [`keeper`] is a small process in between, for those whose programs must
+//! not outlive them however they go.
+//!
+//! ```
+//! use std::time::Duration;
+//! use wh_pipe::{Exit, Launch, Line, Lines, Writer, lines};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut child = Launch::new("cat").start().await?;
+//! let writer = child.stdin.take().map(Writer::new).ok_or("taken")?;
+//! let mut lines = child.stdout.take().map(|stdout| Lines::new(stdout, lines::MAX)).ok_or("taken")?;
+//!
+//! writer.line("{\"hello\":1}").await?;
+//! assert_eq!(lines.next().await?, Some(Line::Whole(b"{\"hello\":1}")));
+//!
+//! writer.close();
+//! assert_eq!(child.end(Duration::from_secs(5)).await, Exit::Code(0));
+//! # Ok(())
+//! # }
+//! ```
 
+mod find;
+pub mod keeper;
 pub mod lines;
 pub mod pending;
+pub mod process;
 pub mod protocol;
 pub mod signals;
+pub mod tail;
 pub mod tree;
 pub mod writer;
 
+pub use find::find;
 pub use lines::{Line, Lines};
+pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, Pending, Waiting};
+pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout};
+pub use tail::Tail;
 pub use writer::Writer;
 
 #[cfg(not(target_os = "linux"))]

@@ -1,5 +1,5 @@
 //! What an owner and the small process between it and its program say to each other: orders of two bytes one way, lines
-//! of text the other. That process is a keeper or, for a program in a terminal, a guard.
+//! of text the other. That process is a [keeper](crate::keeper) or, for a program in a terminal, a guard.
 
 /// What a keeper or guard is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,168 @@
+//! A program that we speak to: started by a [`Launch`], held as a [`Child`], ended in steps.
+
+mod launch;
+mod leader;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+pub use launch::{Launch, STDERR, StartError};
+use leader::Leader;
+
+use crate::tail::{Reading, Tail};
+use crate::tree::{KILL, TERMINATE};
+
+/// Our end of a program's standard input. The program reads the end of its input when this is dropped.
+pub type Stdin = pipe::Sender;
+
+/// Our end of a program's standard output.
+pub type Stdout = pipe::Receiver;
+
+/// How long the last words on standard error may take once nothing of the program is left: another, who is not of its
+/// group, may hold it open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How often a group is looked at while it ends. Nothing tells us when processes end that are not our children.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal of this number.
+    Signal(i32),
+    /// Nobody saw how: its keeper was killed, or someone else waited for it in our place.
+    Unknown,
+}
+
+impl Exit {
+    /// Whether it ended by itself with code 0.
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Code(code) => write!(formatter, "exited with {code}"),
+            Self::Signal(number) => match Signal::try_from(number) {
+                Ok(signal) => write!(formatter, "was ended by {}", signal.as_str()),
+                Err(_) => write!(formatter, "was ended by signal {number}"),
+            },
+            Self::Unknown => formatter.write_str("is gone"),
+        }
+    }
+}
+
+/// A running program. Dropping it kills its process group, or with a keeper everything that it has started.
+#[derive(Debug)]
+pub struct Child {
+    /// What it reads, until somebody takes it.
+    pub stdin: Option<Stdin>,
+    /// What it writes, until somebody takes it. Nobody else reads it: a program whose output nobody reads has to wait.
+    pub stdout: Option<Stdout>,
+    /// The end of what it writes on standard error.
+    pub stderr: Tail,
+    _reading: Reading,
+    pid: i32,
+    leader: Arc<Leader>,
+    fate: watch::Receiver<Fate>,
+}
+
+/// What has become of a program so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fate {
+    exit: Option<Exit>,
+    /// Its keeper has ended, after everything else.
+    kept_nothing: bool,
+}
+
+impl Child {
+    /// The program's process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How it ended, if it has.
+    pub fn exit(&self) -> Option<Exit> {
+        self.fate.borrow().exit
+    }
+
+    /// Waits for its end. The future is on its own: it may be awaited by anybody, and does not hold the program.
+    pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
+        let mut fate = self.fate.clone();
+        async move {
+            match fate.wait_for(|fate| fate.exit.is_some()).await {
+                Ok(fate) => fate.exit.unwrap_or(Exit::Unknown),
+                // Whoever watched has been dropped with its runtime.
+                Err(_) => Exit::Unknown,
+            }
+        }
+    }
+
+    /// Sends a signal to its process group.
+    pub fn signal(&self, signal: Signal) {
+        self.leader.signal(signal);
+    }
+
+    /// Ends it, and waits until nothing is left: its input is closed and it has `grace` to end by itself; then its group
+    /// gets TERM, has 1.5 seconds, and gets KILL. With a keeper everything that it has started gets these, without one
+    /// what has left the group stays. A future that is dropped kills.
+    ///
+    /// Whoever took `stdin` closes it before; otherwise the grace passes in vain. Whoever took `stdout` goes on reading:
+    /// a program may have to say something before it can end.
+    pub async fn end(mut self, grace: Duration) -> Exit {
+        self.stdin = None;
+        self.stdout = None;
+        let exit = self.exited();
+        let ended = timeout(grace, exit).await.is_ok();
+        tracing::debug!(pid = self.pid, by_itself = ended, "ending");
+        if self.leader.is_keeper() {
+            if !ended {
+                self.leader.end();
+            }
+            // An error is an end, too: nobody watches any more.
+            let _ = self.fate.clone().wait_for(|fate| fate.kept_nothing).await;
+        } else {
+            self.end_group().await;
+        }
+        let exit = self.exited().await;
+        let _ = timeout(LAST_WORDS, self.stderr.closed()).await;
+        exit
+    }
+
+    async fn end_group(&self) {
+        if !self.leader.group_is_empty() {
+            self.leader.signal(TERMINATE.signal);
+            self.leader.signal(Signal::SIGCONT);
+            let empty = async {
+                while !self.leader.group_is_empty() {
+                    sleep(LOOK).await;
+                }
+            };
+            let _ = timeout(TERMINATE.grace, empty).await;
+        }
+        loop {
+            // Also when nobody is to be seen: a process may have been forking.
+            self.leader.signal(KILL.signal);
+            if self.leader.group_is_empty() {
+                return;
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.leader.kill();
+    }
+}

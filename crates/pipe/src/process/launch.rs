@@ -1,0 +1,268 @@
+//! What to start, and how that can fail.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::unistd::{Pid, setsid};
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::leader::{Leader, Reports, watch_keeper, watch_program};
+use super::{Child, Fate};
+use crate::find::{candidates, is_executable, names_a_place};
+use crate::protocol::Report;
+use crate::tail::Tail;
+
+/// How much of a program's standard error is kept, unless told otherwise.
+pub const STDERR: usize = 64 * 1024;
+
+/// How long a keeper may take until it reports. It is spent only on what is not a keeper.
+const KEEPER: Duration = Duration::from_secs(30);
+
+/// What to start, and where.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// What to run: a name that is looked for on the path that the program gets, or a place.
+    pub program: OsString,
+    /// What follows it on the command line.
+    pub arguments: Vec<OsString>,
+    /// Where it runs; where we run when absent.
+    pub directory: Option<PathBuf>,
+    /// What its environment has beside ours; `None` takes a variable away.
+    pub environment: BTreeMap<OsString, Option<OsString>>,
+    /// The command of a [keeper](crate::keeper). Without one, the program's group ends with the [`Child`], but not when
+    /// we are killed.
+    pub keeper: Option<Vec<OsString>>,
+    /// How many bytes of its standard error are kept.
+    pub stderr: usize,
+}
+
+/// Values of the environment may be secrets: only names are shown.
+impl fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Launch")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("directory", &self.directory)
+            .field("environment", &self.environment.keys().collect::<Vec<_>>())
+            .field("keeper", &self.keeper)
+            .field("stderr", &self.stderr)
+            .finish()
+    }
+}
+
+/// Why a program was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It is not there.
+    #[error("there is no program {0:?}{where_looked}", where_looked = if names_a_place(.0) { "" } else { " on the path" })]
+    NotFound(OsString),
+    /// It is there, but cannot be run: a right is missing, or what its first line names.
+    #[error("{} cannot be executed: {source}", path.display())]
+    NotExecutable {
+        /// Where it is.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The directory that it was to run in cannot be entered.
+    #[error("cannot enter the directory {}: {source}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The keeper could not be started, or is none.
+    #[error("the keeper {command:?} does not work: {source}")]
+    Keeper {
+        /// What was to be run.
+        command: OsString,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something else.
+    #[error("{program:?} could not be started: {source}")]
+    Other {
+        /// What was to be run.
+        program: OsString,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Launch {
+    /// This program, without arguments, where we run, without a keeper.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            directory: None,
+            environment: BTreeMap::new(),
+            keeper: None,
+            stderr: STDERR,
+        }
+    }
+
+    /// Starts it. Must be called within a runtime of tokio that has IO and time.
+    pub async fn start(&self) -> Result<Child, StartError> {
+        let place = self.place()?;
+        if let Some(directory) = &self.directory {
+            let source = match std::fs::metadata(directory) {
+                Ok(found) if found.is_dir() => None,
+                Ok(_) => Some(Errno::ENOTDIR.into()),
+                Err(error) => Some(error),
+            };
+            if let Some(source) = source {
+                return Err(StartError::Directory { path: directory.clone(), source });
+            }
+        }
+        let child = match &self.keeper {
+            Some(keeper) => self.start_kept(keeper, &place).await,
+            None => self.start_alone(&place),
+        }?;
+        tracing::debug!(pid = child.pid, program = %place.display(), kept = self.keeper.is_some(), "started");
+        Ok(child)
+    }
+
+    fn start_alone(&self, place: &Path) -> Result<Child, StartError> {
+        let failed = |source| self.failed(place, source);
+        let deaths = signal(SignalKind::child()).map_err(failed)?;
+        let mut command = Command::new(place);
+        self.set_up(command.args(&self.arguments)).process_group(0);
+        let mut process = command.spawn().map_err(failed)?;
+        let pid = pid(&process);
+        // From here on whatever fails, the leader ends what was started.
+        let leader = Leader::new(pid, None);
+        let (tell, fate) = watch::channel(Fate::default());
+        tokio::spawn(watch_program(leader.clone(), deaths, tell));
+        self.hold(&mut process, pid.as_raw(), leader, fate).map_err(failed)
+    }
+
+    async fn start_kept(&self, keeper: &[OsString], place: &Path) -> Result<Child, StartError> {
+        let command = keeper.first().cloned().unwrap_or_default();
+        let broken = |source| StartError::Keeper { command: command.clone(), source };
+        let deaths = signal(SignalKind::child()).map_err(broken)?;
+        let (mut process, leader, mut reports) = self.spawn_keeper(keeper, place).map_err(broken)?;
+        let (tell, fate) = watch::channel(Fate::default());
+        let pid = match timeout(KEEPER, reports.next()).await {
+            Ok(Some(Report::Started(pid))) => pid,
+            Ok(Some(Report::Failed(errno))) => return Err(self.failed(place, io::Error::from_raw_os_error(errno))),
+            Ok(_) => return Err(broken(io::Error::other("it ended without starting the program"))),
+            Err(_) => {
+                leader.kill_impostor();
+                return Err(broken(io::ErrorKind::TimedOut.into()));
+            }
+        };
+        tokio::spawn(watch_keeper(leader.clone(), reports, deaths, tell));
+        self.hold(&mut process, pid, leader, fate).map_err(broken)
+    }
+
+    fn spawn_keeper(&self, keeper: &[OsString], place: &Path) -> io::Result<(process::Child, Arc<Leader>, Reports)> {
+        let (first, rest) = keeper.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let reports = Reports::new(ours.try_clone()?)?;
+        let line = theirs.as_raw_fd();
+        let mut command = Command::new(first);
+        command.args(rest).arg(line.to_string()).arg(place).args(&self.arguments);
+        self.set_up(&mut command);
+        let become_keeper = move || {
+            setsid()?;
+            // SAFETY: whoever spawns holds the descriptor open until the command has been spawned.
+            let line = unsafe { BorrowedFd::borrow_raw(line) };
+            fcntl(line, FcntlArg::F_SETFD(FdFlag::empty()))?;
+            Ok(())
+        };
+        // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
+        unsafe { command.pre_exec(become_keeper) };
+        let process = command.spawn()?;
+        drop(theirs);
+        let leader = Leader::new(pid(&process), Some(ours));
+        Ok((process, leader, reports))
+    }
+
+    fn set_up<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
+    }
+
+    fn hold(
+        &self,
+        process: &mut process::Child,
+        pid: i32,
+        leader: Arc<Leader>,
+        fate: watch::Receiver<Fate>,
+    ) -> io::Result<Child> {
+        let missing = || io::Error::other("a pipe is missing");
+        let stdin = pipe::Sender::from_owned_fd(OwnedFd::from(process.stdin.take().ok_or_else(missing)?))?;
+        let stdout = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stdout.take().ok_or_else(missing)?))?;
+        let stderr = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stderr.take().ok_or_else(missing)?))?;
+        let (stderr, reading) = Tail::of(stderr, self.stderr);
+        Ok(Child { stdin: Some(stdin), stdout: Some(stdout), stderr, _reading: reading, pid, leader, fate })
+    }
+
+    /// Where the program is. What it names by a place may be meant from the directory that it runs in.
+    fn place(&self) -> Result<PathBuf, StartError> {
+        let path = match self.environment.get(OsStr::new("PATH")) {
+            Some(path) => path.clone(),
+            None => std::env::var_os("PATH"),
+        };
+        let program = match &self.directory {
+            Some(directory) if names_a_place(&self.program) => directory.join(&self.program).into_os_string(),
+            _ => self.program.clone(),
+        };
+        let mut there = None;
+        for place in candidates(&program, &path.unwrap_or_default()) {
+            // The program is run from its directory: only a whole path means the same there.
+            let place = std::path::absolute(&place).unwrap_or(place);
+            if is_executable(&place) {
+                return Ok(place);
+            }
+            if there.is_none() && place.exists() {
+                there = Some(place);
+            }
+        }
+        Err(match there {
+            Some(path) => StartError::NotExecutable { path, source: Errno::EACCES.into() },
+            None => StartError::NotFound(self.program.clone()),
+        })
+    }
+
+    fn failed(&self, place: &Path, source: io::Error) -> StartError {
+        match source.raw_os_error().map(Errno::from_raw) {
+            // It was there a moment ago: what is missing is what runs it.
+            Some(Errno::ENOENT | Errno::EACCES | Errno::ENOEXEC | Errno::EPERM) => {
+                StartError::NotExecutable { path: place.to_owned(), source }
+            }
+            _ => StartError::Other { program: self.program.clone(), source },
+        }
+    }
+}
+
+fn pid(process: &process::Child) -> Pid {
+    // The kernel's own type for it has 31 bits.
+    Pid::from_raw(process.id().cast_signed())
+}

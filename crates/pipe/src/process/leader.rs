@@ -1,0 +1,173 @@
+//! The process that we have started ourselves: the leader of the program's group, or the keeper.
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::unistd::Pid;
+use tokio::sync::watch;
+
+use super::{Exit, Fate};
+use crate::lines::{Line, Lines};
+use crate::protocol::{Order, Report};
+use crate::tree;
+
+/// A child of ours. While this exists it is not waited for, so that its id, and with it the id of its group, cannot
+/// become another's; the last holder ends what is left and waits for it.
+#[derive(Debug)]
+pub(super) struct Leader {
+    pid: Pid,
+    /// Where a keeper takes its orders. Without it the process is the program itself, in a group of its own.
+    line: Option<UnixStream>,
+}
+
+impl Leader {
+    pub(super) fn new(pid: Pid, line: Option<UnixStream>) -> Arc<Self> {
+        Arc::new(Self { pid, line })
+    }
+
+    pub(super) fn is_keeper(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// How it ended, if it has. It stays to be waited for.
+    fn look(&self) -> Option<Exit> {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        loop {
+            return match waitid(Id::Pid(self.pid), flags) {
+                Ok(WaitStatus::StillAlive) => None,
+                Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
+                Err(Errno::EINTR) => continue,
+                Ok(_) | Err(_) => Some(Exit::Unknown),
+            };
+        }
+    }
+
+    /// Waits for its end; `deaths` has listened since before it was started.
+    async fn exited(&self, deaths: &mut tokio::signal::unix::Signal) -> Exit {
+        loop {
+            if let Some(exit) = self.look() {
+                return exit;
+            }
+            if deaths.recv().await.is_none() {
+                return Exit::Unknown;
+            }
+        }
+    }
+
+    /// Sends a signal to the program's group.
+    pub(super) fn signal(&self, signal: Signal) {
+        match (&self.line, u8::try_from(signal as i32)) {
+            (Some(line), Ok(number)) => give(line, Order::Signal(number)),
+            (Some(_), Err(_)) => {}
+            // Should someone else have waited for it, its id may be another's by now.
+            (None, _) if self.look() == Some(Exit::Unknown) => {}
+            (None, _) => {
+                let _ = killpg(self.pid, signal);
+            }
+        }
+    }
+
+    /// Has a keeper end everything, in steps.
+    pub(super) fn end(&self) {
+        if let Some(line) = &self.line {
+            give(line, Order::End);
+        }
+    }
+
+    /// Kills everything that it leads.
+    pub(super) fn kill(&self) {
+        match &self.line {
+            Some(line) => give(line, Order::Kill),
+            None => self.signal(Signal::SIGKILL),
+        }
+    }
+
+    /// Kills a process that was taken for a keeper, and is none.
+    pub(super) fn kill_impostor(&self) {
+        let _ = killpg(self.pid, Signal::SIGKILL);
+    }
+
+    pub(super) fn group_is_empty(&self) -> bool {
+        tree::group(self.pid).is_empty()
+    }
+}
+
+/// Gives an order. A keeper that is gone has nothing left to obey for; and orders are few and small: there is room.
+fn give(mut line: &UnixStream, order: Order) {
+    let _ = line.write_all(&order.encode());
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        self.kill();
+        let pid = self.pid;
+        match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {
+                // It was not watched to its end: it did not come so far, or its runtime was dropped under it. Should
+                // there be no thread, whoever adopts it when we end waits for it.
+                let wait = move || while waitpid(pid, None) == Err(Errno::EINTR) {};
+                let _ = std::thread::Builder::new().name("wh-pipe-wait".to_owned()).spawn(wait);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Watches a program that is our child.
+pub(super) async fn watch_program(
+    leader: Arc<Leader>,
+    mut deaths: tokio::signal::unix::Signal,
+    fate: watch::Sender<Fate>,
+) {
+    let exit = leader.exited(&mut deaths).await;
+    fate.send_modify(|fate| fate.exit = Some(exit));
+}
+
+/// What a keeper reports.
+#[derive(Debug)]
+pub(super) struct Reports(Lines<tokio::net::UnixStream>);
+
+impl Reports {
+    pub(super) fn new(line: UnixStream) -> io::Result<Self> {
+        Ok(Self(Lines::new(tokio::net::UnixStream::from_std(line)?, 64)))
+    }
+
+    /// The next report; `None` when the keeper is gone.
+    pub(super) async fn next(&mut self) -> Option<Report> {
+        while let Ok(Some(line)) = self.0.next().await {
+            let Line::Whole(line) = line else { continue };
+            if let Some(report) = std::str::from_utf8(line).ok().and_then(Report::decode) {
+                return Some(report);
+            }
+        }
+        None
+    }
+}
+
+/// Watches a program through its keeper.
+pub(super) async fn watch_keeper(
+    leader: Arc<Leader>,
+    mut reports: Reports,
+    mut deaths: tokio::signal::unix::Signal,
+    fate: watch::Sender<Fate>,
+) {
+    while let Some(report) = reports.next().await {
+        let exit = match report {
+            Report::Exited(code) => Exit::Code(code),
+            Report::Killed(signal) => Exit::Signal(signal),
+            _ => continue,
+        };
+        fate.send_modify(|fate| fate.exit = Some(exit));
+    }
+    // The line's end is the keeper's own end, or moments before it.
+    leader.exited(&mut deaths).await;
+    fate.send_modify(|fate| {
+        fate.exit.get_or_insert(Exit::Unknown);
+        fate.kept_nothing = true;
+    });
+}

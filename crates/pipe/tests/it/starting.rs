@@ -1,0 +1,89 @@
+//! How a program comes to life, and how that fails.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use wh_pipe::{Exit, Launch, StartError};
+
+use crate::{LONG, kept, line, output, script};
+
+#[tokio::test]
+async fn a_program_gets_its_arguments_directory_and_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    for launch in [script as fn(&str) -> Launch, kept] {
+        let mut launch = launch("printf '%s\\n' \"$PWD\" \"$1\" \"$NEW\" \"${HOME-none}\"; env | grep -c WH_ || true");
+        launch.arguments.extend(["sh".into(), "two words".into()]);
+        launch.directory = Some(folder.clone());
+        launch.environment =
+            BTreeMap::from([("NEW".into(), Some("value".into())), ("HOME".into(), None), ("PWD".into(), None)]);
+        let mut child = launch.start().await.unwrap();
+        let mut lines = output(&mut child);
+        assert_eq!(line(&mut lines).await.unwrap(), folder.to_str().unwrap());
+        for expected in ["two words", "value", "none", "0"] {
+            assert_eq!(line(&mut lines).await.unwrap(), expected);
+        }
+        assert_eq!(line(&mut lines).await, None);
+        assert_eq!(child.end(LONG).await, Exit::Code(0));
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    for keeper in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
+        let mut launch = Launch { keeper, ..Launch::new("no-such-program") };
+        let error = launch.start().await.unwrap_err();
+        assert!(matches!(&error, StartError::NotFound(name) if name == "no-such-program"), "{error:?}");
+        assert_eq!(error.to_string(), "there is no program \"no-such-program\" on the path");
+        launch.program = "/no/such/program".into();
+        assert_eq!(launch.start().await.unwrap_err().to_string(), "there is no program \"/no/such/program\"");
+        launch.program = "sh".into();
+        launch.environment.insert("PATH".into(), Some("/nowhere".into()));
+        assert!(matches!(launch.start().await.unwrap_err(), StartError::NotFound(_)), "the program's path counts");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_run_is_told_from_one_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plain, odd) = (folder.path().join("plain"), folder.path().join("odd"));
+    fs::write(&plain, "#!/bin/sh\n").unwrap();
+    fs::write(&odd, "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(&odd, Permissions::from_mode(0o755)).unwrap();
+    for keeper in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
+        for file in [&plain, &odd] {
+            let launch = Launch { keeper: keeper.clone(), ..Launch::new(file) };
+            let error = launch.start().await.unwrap_err();
+            assert!(matches!(&error, StartError::NotExecutable { path, .. } if path == file), "{error:?}");
+        }
+        let error = Launch { directory: Some(plain.clone()), keeper, ..script("true") }.start().await.unwrap_err();
+        assert!(matches!(&error, StartError::Directory { path, .. } if *path == plain), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_meant_from_the_directory_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = folder.path().join("tool");
+    fs::write(&tool, "#!/bin/sh\nexit 7\n").unwrap();
+    fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
+    let launch = Launch { directory: Some(folder.path().to_owned()), ..Launch::new("./tool") };
+    assert_eq!(launch.start().await.unwrap().end(LONG).await, Exit::Code(7));
+}
+
+#[tokio::test]
+async fn a_keeper_that_does_not_work_is_named() {
+    for command in [vec![], vec!["/no/such/keeper".into()], vec!["true".into()]] {
+        let error = Launch { keeper: Some(command.clone()), ..script("true") }.start().await.unwrap_err();
+        assert!(matches!(error, StartError::Keeper { .. }), "{command:?}: {error:?}");
+    }
+}
+
+#[test]
+fn secrets_in_the_environment_are_not_shown() {
+    let mut launch = script("true");
+    launch.environment.insert("API_KEY".into(), Some("hunter2".into()));
+    let shown = format!("{launch:?}");
+    assert!(shown.contains("API_KEY") && !shown.contains("hunter2"), "{shown}");
+}

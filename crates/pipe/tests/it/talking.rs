@@ -1,0 +1,90 @@
+//! What is said both ways.
+
+use std::io;
+
+use wh_pipe::{Exit, Launch, Line, Lines, Writer, lines};
+
+use crate::{LONG, kept, line, output, script};
+
+#[tokio::test]
+async fn lines_go_in_and_come_back() {
+    for launch in [script as fn(&str) -> Launch, kept] {
+        let mut child = launch("exec cat").start().await.unwrap();
+        let writer = Writer::new(child.stdin.take().unwrap());
+        let mut lines = output(&mut child);
+        for number in 0..100 {
+            writer.line(format!("line {number}")).await.unwrap();
+            assert_eq!(line(&mut lines).await.unwrap(), format!("line {number}"));
+        }
+        writer.close();
+        assert_eq!(line(&mut lines).await, None);
+        assert_eq!(child.end(LONG).await, Exit::Code(0));
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_closes_its_output_early_lives_on() {
+    for launch in [script as fn(&str) -> Launch, kept] {
+        let mut child = launch("echo bye; exec >&-; read line; exit 3").start().await.unwrap();
+        let mut lines = output(&mut child);
+        assert_eq!(line(&mut lines).await.unwrap(), "bye");
+        assert_eq!(line(&mut lines).await, None);
+        assert_eq!(child.exit(), None);
+        assert_eq!(child.end(LONG).await, Exit::Code(3));
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_no_longer_reads_is_an_error_to_whoever_writes() {
+    for launch in [script as fn(&str) -> Launch, kept] {
+        let mut child = launch("exec <&-; echo closed; read never; exec sleep 1000").start().await.unwrap();
+        let writer = Writer::new(child.stdin.take().unwrap());
+        let mut lines = output(&mut child);
+        assert_eq!(line(&mut lines).await.unwrap(), "closed");
+        let error = writer.line("anybody there?").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}
+
+#[tokio::test]
+async fn a_flood_on_standard_error_blocks_nothing_and_its_end_is_kept() {
+    for launch in [script as fn(&str) -> Launch, kept] {
+        let flood = "i=0; while [ $i -lt 2000 ]; do printf '%01000d\\n' $i >&2; i=$((i+1)); done; \
+                     printf '\\033[31mlast \\377 words\\033[0m' >&2; echo done; read line; exit 1";
+        let mut child = Launch { stderr: 10_000, ..launch(flood) }.start().await.unwrap();
+        let mut lines = output(&mut child);
+        assert_eq!(line(&mut lines).await.unwrap(), "done");
+        let tail = child.stderr.clone();
+        assert_eq!(child.end(LONG).await, Exit::Code(1));
+        let text = tail.text();
+        assert!(text.ends_with("1999\nlast \u{fffd} words"), "{text}");
+        assert!(text.len() <= 10_000 && text.starts_with("000"), "{} {}", text.len(), &text[..10]);
+        assert_eq!(tail.total(), 2000 * 1001 + 21);
+    }
+}
+
+#[tokio::test]
+async fn standard_error_can_be_followed() {
+    let mut child = script("echo one >&2; read line; echo two >&2").start().await.unwrap();
+    let mut tail = child.stderr.clone();
+    assert_eq!(tail.more().await.unwrap(), b"one\n");
+    drop(child.stdin.take());
+    assert_eq!(tail.more().await.unwrap(), b"two\n");
+    assert_eq!(tail.more().await, None);
+    assert_eq!(child.end(LONG).await, Exit::Code(0));
+}
+
+#[tokio::test]
+async fn a_large_output_comes_whole() {
+    const LINE: &str = "a line of some length, as there are many";
+    const LINES: usize = 1_000_000;
+    let program = format!("yes '{LINE}' | head -n {LINES}; printf 'the last has no end'");
+    let mut child = script(&program).start().await.unwrap();
+    let mut lines = Lines::new(child.stdout.take().unwrap(), lines::MAX);
+    for number in 0..LINES {
+        assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(LINE.as_bytes())), "line {number}");
+    }
+    assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"the last has no end")));
+    assert_eq!(lines.next().await.unwrap(), None);
+    assert_eq!(child.end(LONG).await, Exit::Code(0));
+}
