@@ -48,7 +48,11 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if wh_screen::pty::is_guard(arguments.next().as_deref()) {
+    let first = arguments.next();
+    if wh_pipe::keeper::is_keeper(first.as_deref()) {
+        return wh_pipe::keeper::run(arguments).unwrap_or(ExitCode::FAILURE);
+    }
+    if wh_screen::pty::is_guard(first.as_deref()) {
         return match wh_screen::pty::guard::run(arguments) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,

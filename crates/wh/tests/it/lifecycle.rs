@@ -6,6 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
+use wh_pipe::{Exit, Launch, Line, Lines, lines};
 use wh_testkit::process::{descendants, running};
 use wh_testkit::wh::Wh;
 use wh_testkit::{PATIENCE, eventually};
@@ -79,6 +80,19 @@ fn what_the_program_leaves_behind_ends_with_it() {
     wh.key("enter");
     assert_eq!(wh.wait_exit(PATIENCE).code(), Some(3));
     all_gone("the child ends", &family);
+}
+
+#[tokio::test]
+async fn wh_keeps_a_program_behind_pipes_and_what_it_leaves_behind() {
+    let mut launch = Launch::new("sh");
+    launch.arguments = vec!["-c".into(), "setsid sleep 1000 & echo $!; read line; exit 3".into()];
+    launch.keeper = Some(vec![WH.into(), "__keep".into()]);
+    let mut child = launch.start().await.unwrap();
+    let mut lines = Lines::new(child.stdout.take().unwrap(), lines::MAX);
+    let Some(Line::Whole(left)) = lines.next().await.unwrap() else { panic!("the program says whom it leaves behind") };
+    let left = Pid::from_raw(std::str::from_utf8(left).unwrap().parse().unwrap());
+    assert_eq!(child.end(PATIENCE).await, Exit::Code(3));
+    assert!(!running(left));
 }
 
 /// Resident memory in KiB.
