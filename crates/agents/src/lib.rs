@@ -1,19 +1,22 @@
 //! Who does the work. [`port`] says what wh asks of an agent, whatever it is and however it speaks; [`known`] lists the
 //! agents that there are. [`demo`] is one that is always there.
 
+pub mod claude;
 pub mod demo;
 pub mod port;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 pub use port::{Agent, Harness, Start, StartError};
 
-/// Every agent that wh knows, installed or not, in the order in which to offer them.
-pub fn known() -> Vec<Arc<dyn Agent>> {
-    vec![Arc::new(demo::Demo::default())]
+/// Every agent that wh knows, installed or not, in the order in which to offer them. `keeper` is the command that stands
+/// in front of those that are processes, so that nothing of them outlives wh (see `wh_pipe::keeper`).
+pub fn known(keeper: Option<Vec<OsString>>) -> Vec<Arc<dyn Agent>> {
+    vec![Arc::new(demo::Demo::default()), Arc::new(claude::Claude { keeper })]
 }
 
 /// The agent of this id.
-pub fn by_id(id: &str) -> Option<Arc<dyn Agent>> {
-    known().into_iter().find(|agent| agent.facts().id == id)
+pub fn by_id(id: &str, keeper: Option<Vec<OsString>>) -> Option<Arc<dyn Agent>> {
+    known(keeper).into_iter().find(|agent| agent.facts().id == id)
 }

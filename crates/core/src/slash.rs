@@ -105,14 +105,19 @@ pub const COMMANDS: &[Entry] = &[
     entry("Chat Queue", "/interrupt [PARTICIPANT]", "Stop the turn that is under way"),
     entry("Participant Controls", "/model [MODEL]", "List the agent's models, or choose one"),
     entry("Participant Controls", "/mode [MODE]", "List the agent's modes, or choose one"),
-    entry("Participant Controls", "/status PARTICIPANT", "Ask how it is"),
+    entry("Participant Controls", "/status [PARTICIPANT]", "Ask how it is"),
     entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
     entry("Participant Controls", "/resume PARTICIPANT", "Let it go on"),
     entry("Participant Controls", "/forget PARTICIPANT [oldest|newest] [COUNT]", "Have it forget entries"),
-    entry("Participant Controls", "/clear PARTICIPANT", "Have it forget everything"),
-    entry("Participant Controls", "/compact PARTICIPANT [TOKENS]", "Have it shorten its context"),
-    entry("Participant Controls", "/restart PARTICIPANT", "Begin anew with it"),
+    entry("Participant Controls", "/clear [PARTICIPANT]", "Have it forget everything"),
+    entry("Participant Controls", "/compact [PARTICIPANT] [TOKENS]", "Have it shorten its context"),
+    entry("Participant Controls", "/restart [PARTICIPANT]", "Begin anew with it"),
     entry("Participant Controls", "/shutdown PARTICIPANT [REASON]", "End it"),
+    entry("Agent", "/mcp [reconnect|enable|disable SERVER]", "How its MCP servers fare, or change that"),
+    entry("Agent", "/context", "What fills its context"),
+    entry("Agent", "/rewind [NUMBER [now]]", "List the prompts that files can go back to, or go back"),
+    entry("Agent", "/login", "How to log in with it"),
+    entry("Agent", "/logout", "Log out of it"),
     entry("Streams", "/stream request PARTICIPANT DIRECTION [DESCRIPTION]", "Ask for a stream"),
     entry("Streams", "/stream close ID", "Close one"),
     entry("Envelopes", "/envelope mcp/request tool/call PARTICIPANT TOOL [JSON]", "Have it use a tool"),
@@ -157,7 +162,8 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
     let wrong = |problem: &str| Mistake { problem: problem.to_owned(), usage };
     let whom = || words.first().map(|word| ParticipantId::from(*word)).ok_or_else(|| wrong("a participant is missing"));
     let rest = |from: usize| (words.len() > from).then(|| words[from..].join(" "));
-    let call = |call: Call| whom().map(|whom| Slash::Space(Command::Call(whom, call)));
+    let call = |call: Call| whom().map(|whom| Slash::Space(Command::Call(Some(whom), call)));
+    let call_any = |call: Call| Slash::Space(Command::Call(whom().ok(), call));
     Ok(match name {
         "help" | "?" => Slash::Space(Command::Help),
         "participants" | "who" => Slash::Space(Command::Participants),
@@ -184,7 +190,7 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
         "interrupt" => Slash::Space(Command::Interrupt(whom().ok())),
         "model" | "models" => Slash::Space(Command::Model(None, rest(0))),
         "mode" | "modes" => Slash::Space(Command::Mode(None, rest(0))),
-        "status" => call(Call::ReportStatus)?,
+        "status" => call_any(Call::ReportStatus),
         "pause" => {
             let seconds = words.get(1).and_then(|word| word.parse::<u64>().ok());
             if seconds.is_some_and(|seconds| seconds > LONGEST_PAUSE) {
@@ -203,12 +209,16 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
             let count = words.get(2).map(|word| word.parse::<u64>()).transpose();
             call(Call::Forget { newest, count: count.map_err(|_| wrong("the count must be a number"))? })?
         }
-        "clear" => call(Call::Clear)?,
+        "clear" => call_any(Call::Clear),
         "compact" => {
             let tokens = words.get(1).map(|word| word.parse::<u64>()).transpose();
-            call(Call::Compact { tokens: tokens.map_err(|_| wrong("the tokens must be a number"))? })?
+            call_any(Call::Compact { tokens: tokens.map_err(|_| wrong("the tokens must be a number"))? })
         }
-        "restart" => call(Call::Restart)?,
+        "restart" => call_any(Call::Restart),
+        "mcp" | "context" | "rewind" | "login" | "logout" => {
+            let call = Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) };
+            Slash::Space(Command::Call(None, call))
+        }
         "shutdown" => Slash::Space(Command::Shutdown(whom()?, rest(1))),
         "stream" => stream(&words).map_err(wrong)?,
         "envelope" => envelope(&words, line).map_err(wrong)?,
@@ -237,7 +247,7 @@ fn stream(words: &[&str]) -> Result<Slash, &'static str> {
     match words {
         ["request", whom, "upload" | "download" | "both", rest @ ..] => {
             let description = (!rest.is_empty()).then(|| rest.join(" "));
-            Ok(Slash::Space(Command::Call(ParticipantId::from(*whom), Call::OpenStream { description })))
+            Ok(Slash::Space(Command::Call(Some(ParticipantId::from(*whom)), Call::OpenStream { description })))
         }
         ["request", _, ..] => Err("the direction is upload, download or both"),
         ["close", id, ..] => Ok(Slash::Space(Command::CloseStream((*id).into()))),
@@ -252,7 +262,7 @@ fn envelope(words: &[&str], line: &str) -> Result<Slash, &'static str> {
     let json = Some(after_words(line, 5)).filter(|text| !text.is_empty()).unwrap_or("{}");
     let arguments: Value = serde_json::from_str(json).map_err(|_| "the arguments are not JSON")?;
     let call = Call::UseTool { name: (*name).to_owned(), arguments };
-    Ok(Slash::Space(Command::Call(ParticipantId::from(*whom), call)))
+    Ok(Slash::Space(Command::Call(Some(ParticipantId::from(*whom)), call)))
 }
 
 /// What follows the first so many words, as it was written.

@@ -45,8 +45,8 @@ pub enum Command {
         /// Why.
         reason: Option<String>,
     },
-    /// Something that only some agents can do.
-    Call(ParticipantId, Call),
+    /// Something that only some agents can do; without a name the one that chat goes to is meant.
+    Call(Option<ParticipantId>, Call),
     /// Close a stream.
     CloseStream(StreamId),
     /// End an agent.

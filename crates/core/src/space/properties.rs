@@ -81,7 +81,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => Just(Command::Target(Target::Default)),
         1 => Just(Command::Acknowledge { selector: Selector::All, status: None }),
         1 => Just(Command::Cancel { selector: Selector::All, reason: None }),
-        1 => Just(Command::Call(agent(), Call::ReportStatus)),
+        1 => Just(Command::Call(Some(agent()), Call::ReportStatus)),
         1 => Just(Command::CloseStream("stream-1".into())),
         1 => Just(Command::Participants),
     ]

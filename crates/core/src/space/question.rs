@@ -17,6 +17,8 @@ pub struct Question {
     pub options: Vec<Choice>,
     /// Whether words of one's own are an answer too.
     pub accepts_text: bool,
+    /// Whether an answer may be chosen to begin with. Not where a hasty Enter could do harm.
+    pub preselects: bool,
 }
 
 /// What kind of question it is.

@@ -45,6 +45,7 @@ pub(super) fn permission() -> Question {
         details: Vec::new(),
         options: vec![choice("yes", Meaning::AllowOnce), choice("no", Meaning::RejectOnce)],
         accepts_text: false,
+        preselects: true,
     }
 }
 
@@ -237,7 +238,7 @@ fn an_agent_that_goes_away_fails_all_that_waited_for_it() {
     let mut bench = Bench::ready();
     bench.say("r1", "one");
     bench.say("r2", "two");
-    let (_, open) = bench.command(Some("c1"), Command::Call(agent(), Call::ReportStatus));
+    let (_, open) = bench.command(Some("c1"), Command::Call(Some(agent()), Call::ReportStatus));
     assert_eq!(open, None);
     let effects = bench.report(Report::Gone(Some("it crashed".into())));
     let failed = effects.iter().any(|effect| matches!(effect, Effect::Answer(_, Err(Refusal::Failed(_)))));
@@ -334,7 +335,7 @@ fn a_pause_beyond_all_time_has_no_end() {
 #[test]
 fn a_retried_call_is_answered_as_the_first_was() {
     let mut bench = Bench::ready();
-    let call = || Command::Call(agent(), Call::ReportStatus);
+    let call = || Command::Call(Some(agent()), Call::ReportStatus);
     bench.command(Some("c1"), call());
     bench.report(Report::Called(1, Ok("well".into())));
     let again = bench.command(Some("c1"), call()).1.unwrap().unwrap();

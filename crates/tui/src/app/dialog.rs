@@ -224,6 +224,6 @@ pub(crate) fn takes_text(question: &Question) -> bool {
 fn first(question: &Question) -> Option<usize> {
     match question.options.first() {
         None => Some(0),
-        Some(option) => (option.meaning != Meaning::AllowAlways).then_some(0),
+        Some(option) => (question.preselects && option.meaning != Meaning::AllowAlways).then_some(0),
     }
 }

@@ -175,7 +175,7 @@ impl App {
             Ok(done) => {
                 let quiet = matches!(
                     request.command,
-                    Command::Acknowledge { .. } | Command::Cancel { .. } | Command::Call(..) | Command::CloseStream(_)
+                    Command::Acknowledge { .. } | Command::Cancel { .. } | Command::CloseStream(_)
                 );
                 if let (true, [line]) = (quiet, done.lines.as_slice()) {
                     self.inform(line.clone(), now);

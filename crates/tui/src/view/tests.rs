@@ -46,6 +46,7 @@ fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
         details,
         options: options.collect(),
         accepts_text,
+        preselects: true,
     };
     Body::Question { question, closing: None }
 }

@@ -111,6 +111,7 @@ async fn words_of_ones_own_are_an_answer_where_they_are_taken() {
         details: vec![Detail::Text("Any will do.".into())],
         options: vec![red],
         accepts_text: true,
+        preselects: true,
     };
     stage.ask("q1", question).await;
     stage.sees("Answer in your own words").await;
@@ -132,6 +133,7 @@ async fn a_question_without_options_is_answered_in_words() {
         details: vec![],
         options: vec![],
         accepts_text: true,
+        preselects: true,
     };
     stage.ask("q1", question).await;
     stage.sees("What is your name?").await;

@@ -233,6 +233,7 @@ pub fn permission(title: &str, details: Vec<Detail>) -> Question {
             option("no", "No", Meaning::RejectOnce),
         ],
         accepts_text: false,
+        preselects: true,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wh_agents::port::{Agent, Harness, Start, StartError};
+use wh_agents::port::{Agent, Harness, Resume, Start, StartError};
 use wh_client::Ui;
 use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
@@ -84,9 +84,29 @@ enum ThemeChoice {
 /// How a space is opened.
 #[derive(Debug, Args)]
 pub struct SpaceArguments {
-    /// The agent to talk to; `demo` is built in
+    /// The agent to talk to: `demo`, which is built in, or `claude` (Claude Code)
     #[arg(long, value_name = "AGENT", default_value = "demo", env = "WH_AGENT")]
     agent: String,
+
+    /// The model that the agent begins with [default: its own choice]
+    #[arg(long, value_name = "MODEL", env = "WH_MODEL")]
+    model: Option<String>,
+
+    /// The mode that the agent begins in, as `plan` [default: its own choice]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+
+    /// Go on with this conversation, by the name that the agent itself has for it
+    #[arg(long, value_name = "ID", conflicts_with = "latest")]
+    resume: Option<String>,
+
+    /// Go on with the newest conversation in the directory
+    #[arg(long = "continue")]
+    latest: bool,
+
+    /// Let the agent enter modes in which it asks for no permission, now or later
+    #[arg(long)]
+    allow_skipping_permissions: bool,
 
     #[command(flatten)]
     control: ControlArguments,
@@ -153,6 +173,12 @@ impl SpaceArguments {
         let directory = self.directory()?;
         let mut start = Start::new(&directory);
         start.arguments = std::mem::take(&mut self.arguments);
+        (start.model, start.mode) = (self.model.take(), self.mode.take());
+        start.resume = match self.resume.take() {
+            Some(id) => Some(Resume::Named(id)),
+            None => self.latest.then_some(Resume::Latest),
+        };
+        start.may_skip_permissions = self.allow_skipping_permissions;
         let harness = agent.start(start).await.map_err(|error| cannot_start(&error))?;
 
         let opened = self.open(agent.as_ref(), harness, person.as_ref(), control, directory).await?;
@@ -161,8 +187,8 @@ impl SpaceArguments {
     }
 
     fn known_agent(&self) -> Result<Arc<dyn Agent>, Failure> {
-        wh_agents::by_id(&self.agent).ok_or_else(|| {
-            let known: Vec<String> = wh_agents::known().iter().map(|agent| agent.facts().id).collect();
+        wh_agents::by_id(&self.agent, keeper()).ok_or_else(|| {
+            let known: Vec<String> = wh_agents::known(None).iter().map(|agent| agent.facts().id).collect();
             Failure::new(code::USAGE, format!("there is no agent {:?}", self.agent))
                 .hint(format!("choose one of {}; any other program runs with `wh run -- PROGRAM`", known.join(", ")))
         })
@@ -250,6 +276,17 @@ fn remote_port() -> Result<Option<u16>, Failure> {
         .parse()
         .map(Some)
         .map_err(|_| Failure::new(code::USAGE, format!("{name} is {value:?}")).hint("give a port, for example 3000"))
+}
+
+/// Our own binary between wh and an agent's process, so that nothing of it outlives wh.
+fn keeper() -> Option<Vec<OsString>> {
+    match wh_pipe::keeper::own_command() {
+        Ok(command) => Some(command),
+        Err(error) => {
+            tracing::warn!(%error, "agents run without a keeper");
+            None
+        }
+    }
 }
 
 fn cannot_start(error: &StartError) -> Failure {

@@ -29,6 +29,8 @@ pub struct QuestionBody {
     pub options: Vec<OptionBody>,
     /// Whether words of one's own are an answer too.
     pub accepts_text: bool,
+    /// Whether an answer may be chosen to begin with; not where a hasty Enter could do harm.
+    pub preselects: bool,
     /// The turn that waits.
     pub turn: Option<String>,
     /// Since when.

@@ -28,7 +28,7 @@ fn permission(title: &str, details: Vec<Detail>) -> Question {
         choice("allow_always", "Allow always", Meaning::AllowAlways),
         choice("reject", "Reject", Meaning::RejectOnce),
     ];
-    Question { kind: QuestionKind::Permission, title: title.to_owned(), details, options, accepts_text: true }
+    Question { kind: QuestionKind::Permission, title: title.to_owned(), details, options, accepts_text: true, preselects: true }
 }
 
 fn bell() -> Question {
@@ -43,6 +43,7 @@ fn colour() -> Question {
         details: vec![Detail::Text("The paint is mixed either way.".to_owned())],
         options: options.map(|(id, label)| choice(id, label, Meaning::Other)).to_vec(),
         accepts_text: true,
+        preselects: true,
     }
 }
 
@@ -53,6 +54,7 @@ fn name() -> Question {
         details: Vec::new(),
         options: Vec::new(),
         accepts_text: true,
+        preselects: true,
     }
 }
 

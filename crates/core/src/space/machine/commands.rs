@@ -78,7 +78,7 @@ impl Space {
             Command::Target(target) => self.target(id, target),
             Command::Acknowledge { selector, status } => self.acknowledge(by, id, &selector, status),
             Command::Cancel { selector, reason } => self.cancel(by, id, &selector, reason),
-            Command::Call(whom, call) => self.call(ticket, by, id, &whom, call),
+            Command::Call(whom, call) => self.call(ticket, by, id, whom, call),
             Command::CloseStream(stream) => self.close_stream(ticket, by, id, &stream),
             Command::Shutdown(whom, reason) => self.shutdown(by, id, &whom, reason),
             Command::Model(whom, model) => self.choose(id, whom, model, Chosen::Model),
@@ -346,10 +346,10 @@ impl Space {
         ticket: Ticket,
         by: &ParticipantId,
         id: &RequestId,
-        whom: &ParticipantId,
+        whom: Option<ParticipantId>,
         call: Call,
     ) -> Outcome {
-        self.agent(whom)?;
+        let whom = &self.meant(whom)?;
         let name = slash::call_name(&call);
         let able = |calls: &[String]| calls.iter().any(|known| known == name);
         if !self.state.participants.get(whom).is_some_and(|one| able(&one.capabilities.calls)) {
@@ -372,7 +372,7 @@ impl Space {
             Some((owner.clone(), key.clone()))
         });
         let (owner, key) = owner.ok_or_else(|| Refusal::NoSuchStream(stream.to_string()))?;
-        self.call(ticket, by, id, &owner, Call::CloseStream(key))
+        self.call(ticket, by, id, Some(owner), Call::CloseStream(key))
     }
 
     fn shutdown(

@@ -229,6 +229,10 @@ impl Space {
                     Value::String(text) => text.lines().map(str::to_owned).collect(),
                     other => vec![other.to_string()],
                 };
+                // What an agent tells about itself is for everybody to see.
+                if !lines.is_empty() {
+                    self.notice(Level::Info, "info", lines.clone());
+                }
                 let done = Done { receipt: self.receipt(&pending.request_id), lines, duplicate: false };
                 self.remember(&pending.request_id, Ok(done.clone()));
                 self.effects.push(Effect::Answer(pending.ticket, Ok(done)));

@@ -113,6 +113,7 @@ fn question_body(item: &Item, question: &Question) -> QuestionBody {
         details: question.details.iter().map(detail).collect(),
         options: question.options.iter().map(option).collect(),
         accepts_text: question.accepts_text,
+        preselects: question.preselects,
         turn: item.turn.as_ref().map(ToString::to_string),
         asked_at: iso(item.at),
     }

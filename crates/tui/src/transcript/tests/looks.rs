@@ -188,6 +188,7 @@ fn questions(bench: &mut Bench) {
         details: vec![Detail::Command("cargo test".to_owned()), Detail::Text("It only reads.".to_owned())],
         options: vec![choice("yes", "Allow once", Meaning::AllowOnce), choice("no", "Reject", Meaning::RejectOnce)],
         accepts_text: true,
+        preselects: true,
     };
     let answered = |option: Option<&str>, text: Option<&str>| {
         let answer = Answer { option: option.map(str::to_owned), text: text.map(str::to_owned) };

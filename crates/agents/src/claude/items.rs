@@ -1,0 +1,227 @@
+//! The conversation as Claude Code streams it, as items of ours.
+
+use std::collections::{HashMap, VecDeque};
+
+use wh_core::space::harness::Report;
+use wh_core::space::item::{Body, ToolCall, ToolStatus};
+use wh_wire::claude::{AssistantMessage, ContentBlock, Delta, StreamEvent, StreamMessage, ToolResult, UserMessage};
+
+use super::tools;
+
+/// Frames whose items are remembered, so that they can be taken back.
+const REMEMBERED: usize = 256;
+
+/// What is under way.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    /// The message that grows, and its blocks by index.
+    growing: Option<(String, HashMap<usize, Block>)>,
+    /// How many blocks of a message have come whole.
+    whole: HashMap<String, usize>,
+    /// Calls that are not over.
+    calls: HashMap<String, ToolCall>,
+    /// The items that a frame has made.
+    frames: VecDeque<(String, Vec<String>)>,
+}
+
+#[derive(Debug)]
+struct Block {
+    key: String,
+    kind: Kind,
+    text: String,
+    whole: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thought,
+    Tool,
+}
+
+impl Items {
+    /// A message grows. What a subagent says stays within its call.
+    pub fn stream(&mut self, message: StreamMessage) -> Vec<Report> {
+        if message.parent_tool_use_id.is_some() {
+            return Vec::new();
+        }
+        match message.event {
+            StreamEvent::MessageStart(message) => {
+                self.growing = Some((message.id, HashMap::new()));
+                Vec::new()
+            }
+            StreamEvent::BlockStart { index, block } => self.begin(index, block),
+            StreamEvent::BlockDelta { index, delta } => self.grow(index, delta),
+            StreamEvent::BlockStop { index } => self.stop(index),
+            StreamEvent::MessageStop | StreamEvent::MessageDelta { .. } | StreamEvent::Unknown { .. } => Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, index: usize, block: ContentBlock) -> Vec<Report> {
+        let Some((id, blocks)) = &mut self.growing else { return Vec::new() };
+        let (kind, text, key) = match &block {
+            ContentBlock::Text(text) => (Kind::Text, text.clone(), format!("{id}#{index}")),
+            ContentBlock::Thinking(text) => (Kind::Thought, text.clone(), format!("{id}#{index}")),
+            ContentBlock::ToolUse(call) => (Kind::Tool, String::new(), call.id.clone()),
+            _ => return Vec::new(),
+        };
+        blocks.insert(index, Block { key: key.clone(), kind, text: text.clone(), whole: false });
+        let body = match block {
+            ContentBlock::ToolUse(call) => {
+                let card = tools::card(&call.name, &call.input, ToolStatus::Pending);
+                self.calls.insert(call.id, card.clone());
+                Body::Tool(card)
+            }
+            // An empty text is none yet; a thought is shown from its beginning.
+            _ if kind == Kind::Text && text.is_empty() => return Vec::new(),
+            _ => body(kind, text),
+        };
+        vec![Report::Item { key, body, done: false }]
+    }
+
+    fn grow(&mut self, index: usize, delta: Delta) -> Vec<Report> {
+        let block = self.growing.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
+        let Some(block) = block.filter(|block| !block.whole) else { return Vec::new() };
+        match (delta, block.kind) {
+            (Delta::Text(text), Kind::Text) | (Delta::Thinking(text), Kind::Thought) => {
+                block.text.push_str(&text);
+                vec![Report::Grew { key: block.key.clone(), text, tokens: None }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The whole block comes in a frame of its own, mostly before this. If it has not, what has grown is all.
+    fn stop(&mut self, index: usize) -> Vec<Report> {
+        let block = self.growing.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
+        let Some(block) = block.filter(|block| !block.whole && block.kind != Kind::Tool) else { return Vec::new() };
+        if block.text.is_empty() {
+            return Vec::new();
+        }
+        vec![Report::Item { key: block.key.clone(), body: body(block.kind, block.text.clone()), done: true }]
+    }
+
+    /// A block, or some, as they are in the end.
+    pub fn assistant(&mut self, message: AssistantMessage) -> Vec<Report> {
+        if message.parent_tool_use_id.is_some() {
+            return Vec::new();
+        }
+        let mut reports: Vec<Report> =
+            message.supersedes.iter().flat_map(|frame| self.retract(frame)).collect();
+        let id = message.message.id;
+        let mut made = Vec::new();
+        for block in message.message.content {
+            let (kind, text) = match block {
+                ContentBlock::Text(text) => (Kind::Text, text),
+                ContentBlock::Thinking(text) => (Kind::Thought, text),
+                ContentBlock::ToolUse(call) => {
+                    self.note(&call.id);
+                    let card = tools::card(&call.name, &call.input, ToolStatus::Running);
+                    self.calls.insert(call.id.clone(), card.clone());
+                    made.push(call.id.clone());
+                    reports.push(Report::Item { key: call.id, body: Body::Tool(card), done: false });
+                    continue;
+                }
+                _ => continue,
+            };
+            let key = self.settle(&id, kind);
+            if text.is_empty() {
+                continue;
+            }
+            made.push(key.clone());
+            reports.push(Report::Item { key, body: body(kind, text), done: true });
+        }
+        if let Some(frame) = message.uuid.filter(|_| !made.is_empty()) {
+            self.frames.push_back((frame, made));
+            if self.frames.len() > REMEMBERED {
+                self.frames.pop_front();
+            }
+        }
+        reports
+    }
+
+    /// The key of the block that has come whole: of the first that grows and is of its kind, or a new one.
+    fn settle(&mut self, id: &str, kind: Kind) -> String {
+        let number = self.whole.entry(id.to_owned()).or_default();
+        *number += 1;
+        let number = *number;
+        if let Some((growing, blocks)) = &mut self.growing
+            && growing == id
+        {
+            let first = blocks.iter_mut().filter(|(_, block)| !block.whole && block.kind == kind);
+            if let Some((_, block)) = first.min_by_key(|(index, _)| **index) {
+                block.whole = true;
+                return block.key.clone();
+            }
+        }
+        format!("{id}+{number}")
+    }
+
+    fn note(&mut self, call: &str) {
+        let blocks = self.growing.as_mut().map(|(_, blocks)| blocks.values_mut());
+        blocks.into_iter().flatten().filter(|block| block.key == call).for_each(|block| block.whole = true);
+    }
+
+    /// What tools answered. `denied` are the calls that somebody here said no to.
+    pub fn user(&mut self, message: &UserMessage, denied: &[String]) -> Vec<Report> {
+        if message.parent_tool_use_id.is_some() || message.is_replay {
+            return Vec::new();
+        }
+        let structured = message.tool_use_result.as_ref().and_then(|json| json.value());
+        let results = message.content.iter().filter_map(|block| match block {
+            ContentBlock::ToolResult(result) => Some(result),
+            _ => None,
+        });
+        results.filter_map(|result| self.finish(result, structured.as_ref(), denied)).collect()
+    }
+
+    fn finish(
+        &mut self,
+        result: &ToolResult,
+        structured: Option<&serde_json::Value>,
+        denied: &[String],
+    ) -> Option<Report> {
+        let mut call = self.calls.remove(&result.tool_use_id)?;
+        call.output = tools::outputs(&call, result, structured);
+        call.status = match result.is_error {
+            true if denied.contains(&result.tool_use_id) => ToolStatus::Denied,
+            true => ToolStatus::Failed,
+            false => ToolStatus::Completed,
+        };
+        Some(Report::Item { key: result.tool_use_id.clone(), body: Body::Tool(call), done: true })
+    }
+
+    /// A call waits for a permission, or runs after one.
+    pub fn waits(&mut self, call: &str, status: ToolStatus) -> Option<Report> {
+        let card = self.calls.get_mut(call)?;
+        card.status = status;
+        Some(Report::Item { key: call.to_owned(), body: Body::Tool(card.clone()), done: false })
+    }
+
+    /// Takes back what a frame has made.
+    pub fn retract(&mut self, frame: &str) -> Vec<Report> {
+        let Some(place) = self.frames.iter().position(|(known, _)| known == frame) else { return Vec::new() };
+        let (_, made) = self.frames.remove(place).unwrap_or_default();
+        made.into_iter().map(Report::Retracted).collect()
+    }
+
+    /// The turn is over: what was under way is not any more.
+    pub fn end(&mut self) -> Vec<Report> {
+        self.growing = None;
+        self.whole.clear();
+        let open = std::mem::take(&mut self.calls);
+        open.into_iter()
+            .map(|(key, call)| {
+                let call = ToolCall { status: ToolStatus::Cancelled, ..call };
+                Report::Item { key, body: Body::Tool(call), done: true }
+            })
+            .collect()
+    }
+}
+
+fn body(kind: Kind, text: String) -> Body {
+    match kind {
+        Kind::Thought => Body::Thought { text, action: None, tokens: None },
+        Kind::Text | Kind::Tool => Body::Text { text, attachments: Vec::new() },
+    }
+}

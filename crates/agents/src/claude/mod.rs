@@ -1,0 +1,160 @@
+//! Claude Code, driven by its control protocol. The line to it is `wh-claude`'s; here its words become orders and reports.
+
+mod calls;
+mod harness;
+mod items;
+mod login;
+mod questions;
+mod tools;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use wh_claude::{Options, PermissionMode};
+use wh_core::space::harness::Named;
+
+use crate::port::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Resume, Start, StartError,
+};
+
+/// What it is chosen by.
+pub const ID: &str = "claude";
+
+const TITLE: &str = "Claude Code";
+
+/// What it is started by.
+const COMMAND: &str = "claude";
+
+const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
+
+const LOG_IN: &str = "run `claude auth login`, or set ANTHROPIC_API_KEY";
+
+/// The modes that there are, and whether one skips permissions.
+const MODES: [(&str, &str, bool); 6] = [
+    ("default", "asks before it changes or runs anything", false),
+    ("acceptEdits", "edits files without asking", false),
+    ("plan", "plans, and changes nothing", false),
+    ("dontAsk", "does what is allowed already, and nothing else", false),
+    ("auto", "decides by itself what needs no question", true),
+    ("bypassPermissions", "asks nothing", true),
+];
+
+/// Claude Code.
+#[derive(Debug, Clone, Default)]
+pub struct Claude {
+    /// What stands in front of it, so that nothing of it outlives wh: the command of a keeper.
+    pub keeper: Option<Vec<OsString>>,
+}
+
+impl Claude {
+    /// Its program, if it is on the path.
+    fn program(path: Option<&OsStr>) -> Option<PathBuf> {
+        wh_pipe::find(COMMAND.as_ref(), path?)
+    }
+
+    fn options(&self, start: &Start) -> Result<Options, StartError> {
+        let path = match start.environment.get(OsStr::new("PATH")) {
+            Some(changed) => changed.clone(),
+            None => std::env::var_os("PATH"),
+        };
+        let program = Self::program(path.as_deref()).ok_or_else(|| StartError::NotInstalled {
+            agent: TITLE.to_owned(),
+            command: COMMAND.to_owned(),
+            hint: format!("run `{INSTALL}`"),
+        })?;
+        let mut options = Options::new().program(program).directory(&start.directory).forward_asks();
+        options = options.file_checkpoints(true).may_skip_permissions(start.may_skip_permissions);
+        if let Some(keeper) = &self.keeper {
+            options = options.keeper(keeper.iter().cloned());
+        }
+        if let Some(model) = &start.model {
+            options = options.model(model);
+        }
+        if let Some(mode) = &start.mode {
+            options = options.permission_mode(mode_of(mode, start.may_skip_permissions)?);
+        }
+        options = match &start.resume {
+            Some(Resume::Latest) => options.resume(wh_claude::Resume::Latest),
+            Some(Resume::Named(id)) => options.resume(wh_claude::Resume::Session(id.clone())),
+            None => options,
+        };
+        for (name, value) in &start.environment {
+            options = match value {
+                Some(value) => options.env(name, value),
+                None => options.without_env(name),
+            };
+        }
+        Ok(start.arguments.iter().fold(options, |options, argument| options.argument(argument)))
+    }
+}
+
+/// The mode of this name, if it may be entered.
+fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
+    let Some((_, _, skips)) = MODES.iter().find(|(id, ..)| *id == name) else {
+        let known: Vec<&str> = MODES.iter().map(|(id, ..)| *id).collect();
+        return Err(StartError::Unknown {
+            agent: TITLE.to_owned(),
+            what: "mode",
+            given: name.to_owned(),
+            hint: format!("it has {}", known.join(", ")),
+        });
+    };
+    if *skips && !may_skip {
+        return Err(StartError::SkipsPermissions {
+            agent: TITLE.to_owned(),
+            mode: name.to_owned(),
+            hint: "start wh with --allow-skipping-permissions".to_owned(),
+        });
+    }
+    Ok(match name {
+        "acceptEdits" => PermissionMode::AcceptEdits,
+        "plan" => PermissionMode::Plan,
+        "dontAsk" => PermissionMode::DontAsk,
+        "auto" => PermissionMode::Auto,
+        "bypassPermissions" => PermissionMode::BypassPermissions,
+        _ => PermissionMode::Default,
+    })
+}
+
+/// The modes that may be entered.
+fn modes(may_skip: bool) -> Vec<Named> {
+    let open = MODES.iter().filter(|(_, _, skips)| may_skip || !skips);
+    open.map(|(id, title, _)| Named { id: (*id).to_owned(), title: (*title).to_owned() }).collect()
+}
+
+impl Agent for Claude {
+    fn facts(&self) -> AgentFacts {
+        AgentFacts {
+            id: ID.to_owned(),
+            title: TITLE.to_owned(),
+            install_hint: Some(INSTALL.to_owned()),
+            login_hint: Some(LOG_IN.to_owned()),
+        }
+    }
+
+    fn check(&self) -> BoxFuture<'_, Readiness> {
+        Box::pin(async {
+            let Some(path) = Self::program(std::env::var_os("PATH").as_deref()) else {
+                let hint = Some(format!("run `{INSTALL}`"));
+                return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
+            };
+            let (version, login) = tokio::join!(login::version(&path), login::status(&path));
+            let hint = (login == Login::No).then(|| LOG_IN.to_owned());
+            Readiness { installation: Installation::Installed { path, version }, login, hint }
+        })
+    }
+
+    /// Only a running one tells; see its capabilities.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+        Box::pin(async move {
+            let options = self.options(&start)?;
+            let (harness, inside) = Harness::new();
+            tokio::spawn(harness::run(options, start, inside));
+            Ok(harness)
+        })
+    }
+}

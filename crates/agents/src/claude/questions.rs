@@ -1,0 +1,275 @@
+//! What Claude Code asks, as questions of ours, and our answers as it wants them.
+
+use serde_json::{Map, Value, json};
+use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_wire::claude::{
+    self as wire, Ask, AskKind, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, PermissionDestination,
+    PermissionMode, PermissionResult, PermissionUpdate,
+};
+
+use super::tools;
+
+/// What is sent when a person says no and gives no reason.
+const NO: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
+
+/// Something asked, until it is answered: one question, or several that are answered together.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub ask: Ask,
+    /// With the answers that have come.
+    pub parts: Vec<(Question, Option<Answer>)>,
+}
+
+/// The key of one of several questions.
+pub(super) fn key(request_id: &str, part: usize) -> String {
+    format!("{request_id}/{part}")
+}
+
+/// The question and the part that a key names.
+pub(super) fn parse(key: &str) -> Option<(&str, usize)> {
+    let (id, part) = key.rsplit_once('/')?;
+    Some((id, part.parse().ok()?))
+}
+
+impl Open {
+    /// `None` for what is no question for a person.
+    pub fn new(ask: Ask) -> Option<Self> {
+        let questions = match &ask.kind {
+            AskKind::CanUseTool(tool) => match tool.tool_name.as_str() {
+                "AskUserQuestion" => choices(&tool.input),
+                "ExitPlanMode" => vec![plan(tool)],
+                _ => vec![permission(tool)],
+            },
+            AskKind::Elicitation(wanted) => vec![elicitation(wanted)],
+            _ => Vec::new(),
+        };
+        let parts: Vec<_> = questions.into_iter().map(|question| (question, None)).collect();
+        (!parts.is_empty()).then_some(Self { ask, parts })
+    }
+
+    /// Takes one answer. Once all are there: what to send.
+    pub fn answer(&mut self, part: usize, answer: Answer) -> Option<wire::Answer> {
+        self.parts.get_mut(part)?.1 = Some(answer);
+        let answers: Vec<(&Question, &Answer)> =
+            self.parts.iter().map(|(question, answer)| Some((question, answer.as_ref()?))).collect::<Option<_>>()?;
+        Some(match &self.ask.kind {
+            AskKind::CanUseTool(tool) if tool.tool_name == "AskUserQuestion" => chosen(tool, &answers).into(),
+            AskKind::CanUseTool(tool) => decided(tool, answers.first()?.1).into(),
+            AskKind::Elicitation(wanted) => filled(wanted, answers.first()?.0, answers.first()?.1).into(),
+            _ => return None,
+        })
+    }
+
+    /// The call that the question is about.
+    pub fn tool_use_id(&self) -> Option<&str> {
+        match &self.ask.kind {
+            AskKind::CanUseTool(tool) => tool.tool_use_id.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> Choice {
+    Choice { id: id.into(), label: label.into(), meaning }
+}
+
+fn permission(ask: &CanUseTool) -> Question {
+    let name = ask.display_name.as_deref().unwrap_or(&ask.tool_name);
+    let title = ask.title.clone().unwrap_or_else(|| format!("May Claude use {name}?"));
+    let mut details = tools::details(&ask.tool_name, &ask.input);
+    details.extend(ask.decision_reason.as_deref().map(|reason| Detail::Text(plain(reason))));
+    let mut options = vec![choice("allow", "Yes", Meaning::AllowOnce)];
+    if !ask.suppress_always_allow_rule {
+        let always = ask.permission_suggestions.iter().enumerate();
+        options.extend(always.filter_map(|(index, update)| {
+            Some(choice(format!("always-{index}"), suggestion(update)?, Meaning::AllowAlways))
+        }));
+    }
+    options.push(choice("deny", "No", Meaning::RejectOnce));
+    let preselects = !(ask.default_to_no || ask.requires_user_interaction);
+    Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects }
+}
+
+/// What saying yes to a suggestion means, in words; nothing for one that we do not know.
+fn suggestion(update: &PermissionUpdate) -> Option<String> {
+    let place = |destination: &PermissionDestination| match destination {
+        PermissionDestination::Session => "in this session",
+        PermissionDestination::UserSettings => "everywhere",
+        _ => "in this project",
+    };
+    Some(match update {
+        PermissionUpdate::AddRules { rules, destination, .. } => {
+            let rules: Vec<String> = rules
+                .iter()
+                .map(|rule| rule.rule_content.clone().unwrap_or_else(|| format!("any {}", rule.tool_name)))
+                .collect();
+            format!("Yes, and do not ask again for {} {}", plain(&rules.join(", ")), place(destination))
+        }
+        PermissionUpdate::SetMode { mode: PermissionMode::AcceptEdits, .. } => {
+            "Yes, and allow all edits in this session".to_owned()
+        }
+        // Whoever wants no questions at all says so at the start, or by the mode's own command.
+        PermissionUpdate::SetMode { .. } => return None,
+        PermissionUpdate::AddDirectories { directories, destination } => {
+            format!("Yes, and allow {} {}", plain(&directories.join(", ")), place(destination))
+        }
+        _ => return None,
+    })
+}
+
+fn decided(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
+    let option = answer.option.as_deref();
+    let updates = match option {
+        Some("allow") => Vec::new(),
+        Some("accept-edits") => vec![PermissionUpdate::SetMode {
+            mode: PermissionMode::AcceptEdits,
+            destination: PermissionDestination::Session,
+        }],
+        Some(other) => {
+            let index = other.strip_prefix("always-").and_then(|index| index.parse::<usize>().ok());
+            match index.and_then(|index| ask.permission_suggestions.get(index)) {
+                Some(update) => vec![update.clone()],
+                None => return denied(ask, answer),
+            }
+        }
+        None => return denied(ask, answer),
+    };
+    let permanent = !updates.is_empty();
+    PermissionResult::Allow {
+        updated_input: Some(ask.input.clone()),
+        updated_permissions: permanent.then_some(updates),
+        tool_use_id: ask.tool_use_id.clone(),
+        decision_classification: Some(if permanent { "user_permanent" } else { "user_temporary" }.to_owned()),
+    }
+}
+
+fn denied(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
+    let reason = answer.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    PermissionResult::Deny {
+        message: reason.unwrap_or(NO).to_owned(),
+        interrupt: None,
+        tool_use_id: ask.tool_use_id.clone(),
+        decision_classification: Some("user_reject".to_owned()),
+    }
+}
+
+fn plan(ask: &CanUseTool) -> Question {
+    let details = ask.input["plan"].as_str().map(|plan| Detail::Text(plan.to_owned())).into_iter().collect();
+    let options = vec![
+        choice("allow", "Yes, and ask about each edit", Meaning::AllowOnce),
+        choice("accept-edits", "Yes, and allow all edits in this session", Meaning::AllowAlways),
+        choice("deny", "No, keep planning", Meaning::RejectOnce),
+    ];
+    let title = "Claude has a plan. Shall it begin?".to_owned();
+    Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects: false }
+}
+
+/// AskUserQuestion asks up to four things at once.
+fn choices(input: &Value) -> Vec<Question> {
+    let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    questions
+        .iter()
+        .map(|one| {
+            let options = one["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let labels = options.iter().filter_map(|option| {
+                let label = option["label"].as_str()?;
+                let text = option["description"].as_str().filter(|text| !text.is_empty());
+                Some((label, text.map_or_else(|| label.to_owned(), |text| format!("{label}: {text}"))))
+            });
+            let mut details = Vec::new();
+            if one["multiSelect"].as_bool().unwrap_or(false) {
+                details.push(Detail::Text("Several may be chosen: write them, with commas between.".to_owned()));
+            }
+            Question {
+                kind: QuestionKind::Choice,
+                title: one["question"].as_str().unwrap_or_default().to_owned(),
+                details,
+                options: labels.map(|(label, shown)| choice(label, shown, Meaning::Other)).collect(),
+                accepts_text: true,
+                preselects: false,
+            }
+        })
+        .collect()
+}
+
+fn chosen(ask: &CanUseTool, answers: &[(&Question, &Answer)]) -> PermissionResult {
+    let said = |answer: &Answer| answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
+    let answers: Map<String, Value> =
+        answers.iter().map(|(question, answer)| (question.title.clone(), json!(said(answer)))).collect();
+    let mut input = ask.input.clone();
+    if let Some(input) = input.as_object_mut() {
+        input.insert("answers".to_owned(), Value::Object(answers));
+    }
+    PermissionResult::Allow {
+        updated_input: Some(input),
+        updated_permissions: None,
+        tool_use_id: ask.tool_use_id.clone(),
+        decision_classification: None,
+    }
+}
+
+/// A form of one field that takes words or one of a list is a question; another is shown, and takes JSON.
+fn elicitation(ask: &Elicitation) -> Question {
+    let title = ask.title.clone().unwrap_or_else(|| plain(&ask.message));
+    let mut details = vec![Detail::Text(format!("{} asks: {}", ask.mcp_server_name, plain(&ask.message)))];
+    details.extend(ask.url.clone().map(Detail::Text));
+    let mut options = Vec::new();
+    if ask.mode.as_deref() == Some("url") {
+        options.push(choice("accept", "I have done it", Meaning::AllowOnce));
+    } else if let Some(schema) = &ask.requested_schema {
+        match single(schema) {
+            Some((_, field)) => {
+                let values = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
+                options.extend(
+                    values.iter().filter_map(Value::as_str).map(|value| choice(value, value, Meaning::AllowOnce)),
+                );
+            }
+            None => details.push(Detail::Input { tool: "answer as JSON".to_owned(), input: schema.clone() }),
+        }
+    }
+    options.push(choice("decline", "No", Meaning::RejectOnce));
+    Question { kind: QuestionKind::Text, title, details, options, accepts_text: true, preselects: false }
+}
+
+/// The only field of a form.
+fn single(schema: &Value) -> Option<(&String, &Value)> {
+    let fields = schema["properties"].as_object()?;
+    (fields.len() == 1).then(|| fields.iter().next()).flatten()
+}
+
+fn filled(ask: &Elicitation, question: &Question, answer: &Answer) -> ElicitationResult {
+    let rejected = answer.option.as_deref().and_then(|id| question.option(id)).is_some_and(|one| one.meaning.rejects());
+    if rejected {
+        return ElicitationResult { action: ElicitationAction::Decline, content: None };
+    }
+    let said = answer.text.clone().or_else(|| answer.option.clone()).unwrap_or_default();
+    let content = match ask.requested_schema.as_ref().and_then(single) {
+        Some((name, field)) => {
+            // A number or a switch is no text in the form, and only the schema tells.
+            let typed = serde_json::from_str(&said).ok().filter(|_: &Value| field["type"] != "string");
+            Some(Map::from_iter([(name.clone(), typed.unwrap_or(Value::String(said)))]))
+        }
+        None => serde_json::from_str(&said).ok(),
+    };
+    ElicitationResult { action: ElicitationAction::Accept, content }
+}
+
+/// Words that may hold escape sequences, without them.
+fn plain(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            if characters.next_if_eq(&'[').is_some() {
+                while characters.next_if(|next| !next.is_ascii_alphabetic()).is_some() {}
+                characters.next();
+            }
+        } else if character == '\n' || !character.is_control() {
+            clean.push(character);
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests;

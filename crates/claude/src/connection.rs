@@ -1,0 +1,247 @@
+//! The line to one running Claude Code: requests and their replies, questions and their answers, and everything else in
+//! the order in which it came.
+
+mod reader;
+mod room;
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::Stream;
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
+use wh_pipe::{Exit, Pending, Writer};
+use wh_wire::claude::{
+    Answer, Ask, DecodeError, Message, Outgoing, Refusal, Request, Unknown, UserInput, request_id,
+};
+
+use self::room::Room;
+use crate::chance::random;
+use crate::error::Error;
+use crate::options::Options;
+
+/// What comes from Claude Code, in its order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A part of the conversation, or about it.
+    Message(Message),
+    /// It asks something and waits for an [answer](Connection::answer). Only with
+    /// [`forward_asks`](Options::forward_asks).
+    Ask(Ask),
+    /// It withdraws the question of this id. There is nothing to answer any more.
+    Withdrawn(String),
+    /// A line was longer than may be, and was passed over.
+    Skipped {
+        /// How long it was.
+        bytes: u64,
+    },
+    /// A line that is no JSON.
+    Unreadable(DecodeError),
+    /// A frame that this version of ours does not know.
+    Unknown(Unknown),
+    /// It is gone; nothing comes after this.
+    Closed(Closed),
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// How the program ended.
+    pub exit: Exit,
+    /// We asked it to.
+    pub asked: bool,
+    /// The end of what it wrote on standard error.
+    pub stderr: String,
+}
+
+impl Closed {
+    /// In words, with the last of what it said.
+    pub fn reason(&self) -> String {
+        let said = self.stderr.trim();
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        if last.is_empty() { format!("it {}", self.exit) } else { format!("it {}: {last}", self.exit) }
+    }
+}
+
+/// A line to a running Claude Code. Clones are the same line; with the last of them, and its [`Events`], the program ends.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    _held: Arc<Held>,
+}
+
+/// What the connection and its reader both know.
+#[derive(Debug)]
+struct Shared {
+    writer: Writer,
+    pending: Pending<String, Result<Value, Refusal>>,
+    /// The questions that are open, with the task that answers where it is one of ours.
+    asks: Mutex<HashMap<String, Option<AbortHandle>>>,
+    room: Room,
+    stop: Notify,
+    counter: AtomicU64,
+    timeout: Duration,
+}
+
+/// Ends the program when nobody holds the connection any more.
+#[derive(Debug)]
+struct Held(Arc<Shared>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.stop.notify_one();
+    }
+}
+
+/// What comes from Claude Code. Whoever holds it reads it: when too much waits, Claude Code has to wait too.
+#[derive(Debug)]
+pub struct Events {
+    receiver: mpsc::UnboundedReceiver<Event>,
+    shared: Arc<Shared>,
+    _held: Arc<Held>,
+}
+
+impl Events {
+    /// The next, `None` after [`Event::Closed`]. Cancel safe.
+    pub async fn next(&mut self) -> Option<Event> {
+        let event = self.receiver.recv().await;
+        self.shared.room.taken();
+        event
+    }
+}
+
+impl Stream for Events {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let event = self.receiver.poll_recv(context);
+        if event.is_ready() {
+            self.shared.room.taken();
+        }
+        event
+    }
+}
+
+impl Connection {
+    /// Starts Claude Code and shakes hands. What it answers to that is the second value.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started, ends at once, refuses, or does not answer in time.
+    pub async fn start(options: &Options) -> Result<(Self, Events, Value), Error> {
+        let (connection, events) = Self::open(options).await?;
+        let hello = Request::Initialize(Box::new(options.initialize.clone()));
+        let reply = connection.ask("initialize", hello, options.initialize_timeout).await?;
+        Ok((connection, events, reply))
+    }
+
+    async fn open(options: &Options) -> Result<(Self, Events), Error> {
+        let mut child = options.launch().start().await?;
+        let gone = || Error::Disconnected("its pipes are gone".into());
+        let writer = Writer::new(child.stdin.take().ok_or_else(gone)?);
+        let stdout = child.stdout.take().ok_or_else(gone)?;
+        let shared = Arc::new(Shared {
+            writer,
+            pending: Pending::new(),
+            asks: Mutex::default(),
+            room: Room::default(),
+            stop: Notify::new(),
+            counter: AtomicU64::new(0),
+            timeout: options.control_timeout,
+        });
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let held = Arc::new(Held(Arc::clone(&shared)));
+        tokio::spawn(reader::read(child, stdout, Arc::clone(&shared), sender, options.clone()));
+        let events = Events { receiver, shared: Arc::clone(&shared), _held: Arc::clone(&held) };
+        Ok((Self { shared, _held: held }, events))
+    }
+
+    /// Asks for something, and waits for the reply.
+    ///
+    /// # Errors
+    ///
+    /// If the running version does not know the request, refuses it, does not answer in time, or is gone.
+    pub async fn request(&self, request: Request) -> Result<Value, Error> {
+        let name = subtype(&request);
+        self.ask(&name, request, self.shared.timeout).await
+    }
+
+    async fn ask(&self, name: &str, request: Request, timeout: Duration) -> Result<Value, Error> {
+        let counter = self.shared.counter.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = request_id(counter, random() as u32);
+        let reply = self.shared.pending.open(id.clone(), Some(timeout));
+        // Its reply is behind everything that waits to be read.
+        self.shared.room.wake();
+        self.shared.send(&Outgoing::request(id, request)).await?;
+        match reply.await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(refusal)) => Err(Error::refused(name, refusal)),
+            Err(error) => Err(Error::no_reply(name, error)),
+        }
+    }
+
+    /// Says something to it. Done when the system has taken it.
+    ///
+    /// # Errors
+    ///
+    /// If it is gone.
+    pub async fn send(&self, input: UserInput) -> Result<(), Error> {
+        self.shared.send(&Outgoing::User(Box::new(input))).await
+    }
+
+    /// Answers a question; false if it is not open any more, and then nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// If it is gone.
+    pub async fn answer(&self, request_id: &str, answer: impl Into<Answer>) -> Result<bool, Error> {
+        if !self.shared.close_ask(request_id) {
+            return Ok(false);
+        }
+        self.shared.send(&Outgoing::success(request_id, answer)).await?;
+        Ok(true)
+    }
+
+    /// Refuses a question with a reason; false if it is not open any more.
+    ///
+    /// # Errors
+    ///
+    /// If it is gone.
+    pub async fn refuse(&self, request_id: &str, reason: &str) -> Result<bool, Error> {
+        if !self.shared.close_ask(request_id) {
+            return Ok(false);
+        }
+        self.shared.send(&Outgoing::error(request_id, reason)).await?;
+        Ok(true)
+    }
+
+    /// Lets it end: its input is closed, and what does not end by itself is ended. [`Event::Closed`] tells when.
+    pub fn close(&self) {
+        self.shared.stop.notify_one();
+    }
+}
+
+impl Shared {
+    async fn send(&self, outgoing: &Outgoing) -> Result<(), Error> {
+        let broken = |reason: String| Error::Disconnected(reason.into());
+        let line = outgoing.encode().map_err(|error| broken(error.to_string()))?;
+        self.writer.line(line.trim_end_matches('\n')).await.map_err(|error| broken(error.to_string()))
+    }
+
+    /// Whether the question was open; it no longer is.
+    fn close_ask(&self, request_id: &str) -> bool {
+        let open = self.asks.lock().unwrap_or_else(PoisonError::into_inner).remove(request_id);
+        open.is_some()
+    }
+}
+
+/// The request's name on the wire.
+fn subtype(request: &Request) -> String {
+    let value = serde_json::to_value(request).unwrap_or_default();
+    value["subtype"].as_str().unwrap_or("a request").to_owned()
+}

@@ -1,0 +1,421 @@
+//! How to start Claude Code, and what it may ask of us.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use wh_pipe::Launch;
+use wh_wire::claude::{
+    CanUseTool, Elicitation, ElicitationResult, HookMatcher, HookOutput, Initialize, PermissionMode, PermissionResult,
+};
+
+use crate::handlers::{ElicitationHandler, Handlers, HookHandler, PermissionHandler};
+use crate::mcp::McpServer;
+
+/// How long a request may take, unless said otherwise.
+const CONTROL: Duration = Duration::from_secs(60);
+
+/// Sets how long the handshake may take, in milliseconds.
+const TIMEOUT_VARIABLE: &str = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT";
+
+/// Which conversation to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resume {
+    /// The newest in the directory.
+    Latest,
+    /// The one of this session id.
+    Session(String),
+}
+
+/// How to start Claude Code, and what it may ask of us.
+///
+/// ```
+/// use wh_claude::{Options, PermissionMode};
+///
+/// let options = Options::new().model("sonnet").permission_mode(PermissionMode::Plan).directory("/srv/project");
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Options {
+    pub(crate) program: OsString,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) environment: BTreeMap<OsString, Option<OsString>>,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) keeper: Option<Vec<OsString>>,
+    pub(crate) model: Option<String>,
+    pub(crate) permission_mode: Option<PermissionMode>,
+    pub(crate) may_bypass: bool,
+    pub(crate) resume: Option<Resume>,
+    pub(crate) session_id: Option<String>,
+    pub(crate) partial: bool,
+    pub(crate) checkpoints: bool,
+    pub(crate) forward_asks: bool,
+    pub(crate) initialize: Initialize,
+    pub(crate) initialize_timeout: Duration,
+    pub(crate) control_timeout: Duration,
+    pub(crate) longest_line: usize,
+    pub(crate) handlers: Handlers,
+}
+
+/// Values of the environment may be secrets, and callbacks have nothing to show.
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("program", &self.program)
+            .field("directory", &self.directory)
+            .field("model", &self.model)
+            .field("permission_mode", &self.permission_mode)
+            .field("resume", &self.resume)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Options {
+    /// `claude` from the path, in this directory, a new conversation.
+    pub fn new() -> Self {
+        Self {
+            program: "claude".into(),
+            directory: None,
+            environment: BTreeMap::new(),
+            arguments: Vec::new(),
+            keeper: None,
+            model: None,
+            permission_mode: None,
+            may_bypass: false,
+            resume: None,
+            session_id: None,
+            partial: true,
+            checkpoints: false,
+            forward_asks: false,
+            initialize: Initialize::default(),
+            initialize_timeout: timeout_of(std::env::var(TIMEOUT_VARIABLE).ok().as_deref()),
+            control_timeout: CONTROL,
+            longest_line: wh_pipe::lines::MAX,
+            handlers: Handlers::default(),
+        }
+    }
+
+    /// Another program than `claude`: a name on the path, or a place.
+    pub fn program(mut self, program: impl Into<OsString>) -> Self {
+        self.program = program.into();
+        self
+    }
+
+    /// Where it works.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets a variable for it.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.insert(name.into(), Some(value.into()));
+        self
+    }
+
+    /// Takes a variable away from it.
+    pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
+        self.environment.insert(name.into(), None);
+        self
+    }
+
+    /// Adds to its command line.
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// The command of a keeper, which ends everything that Claude Code has started when we are killed.
+    pub fn keeper(mut self, command: impl IntoIterator<Item = OsString>) -> Self {
+        self.keeper = Some(command.into_iter().collect());
+        self
+    }
+
+    /// The model to begin with.
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// The permission mode to begin in.
+    pub fn permission_mode(mut self, mode: PermissionMode) -> Self {
+        self.permission_mode = Some(mode);
+        self
+    }
+
+    /// Lets the mode that asks for no permission be entered, now or later. Without it Claude Code refuses.
+    pub fn may_skip_permissions(mut self, may: bool) -> Self {
+        self.may_bypass = may;
+        self
+    }
+
+    /// Goes on with a conversation.
+    pub fn resume(mut self, resume: Resume) -> Self {
+        self.resume = Some(resume);
+        self
+    }
+
+    /// Begins a new conversation.
+    pub fn without_resume(mut self) -> Self {
+        self.resume = None;
+        self
+    }
+
+    /// The id that a new conversation gets: a UUID.
+    pub fn session_id(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
+
+    /// Whether messages come while they grow. They do, unless this says no.
+    pub fn partial_messages(mut self, partial: bool) -> Self {
+        self.partial = partial;
+        self
+    }
+
+    /// Keeps what files were before each prompt, so that [`rewind_files`](crate::Client::rewind_files) can bring it back.
+    pub fn file_checkpoints(mut self, keep: bool) -> Self {
+        self.checkpoints = keep;
+        self
+    }
+
+    /// Instructions after Claude Code's own.
+    pub fn append_system_prompt(mut self, text: impl Into<String>) -> Self {
+        self.initialize.append_system_prompt = Some(text.into());
+        self
+    }
+
+    /// A subagent: its name, and its definition as Claude Code has it (`description`, `prompt`, `tools`, `model`).
+    pub fn agent(mut self, name: impl Into<String>, definition: Value) -> Self {
+        self.initialize.agents.get_or_insert_with(Map::new).insert(name.into(), definition);
+        self
+    }
+
+    /// How long the handshake may take: a minute, or what `CLAUDE_CODE_STREAM_CLOSE_TIMEOUT` says in milliseconds.
+    pub fn initialize_timeout(mut self, timeout: Duration) -> Self {
+        self.initialize_timeout = timeout;
+        self
+    }
+
+    /// How long a request may take: a minute, unless said otherwise.
+    pub fn control_timeout(mut self, timeout: Duration) -> Self {
+        self.control_timeout = timeout;
+        self
+    }
+
+    /// The longest line that is read. A longer one is passed over, and [`Event::Skipped`](crate::Event::Skipped) says so.
+    pub fn longest_line(mut self, bytes: usize) -> Self {
+        self.longest_line = bytes;
+        self
+    }
+
+    /// Asks us for each permission. The callback may take its time; when Claude Code withdraws the question, it is dropped.
+    pub fn can_use_tool<F, R>(mut self, callback: F) -> Self
+    where
+        F: Fn(CanUseTool) -> R + Send + Sync + 'static,
+        R: Future<Output = PermissionResult> + Send + 'static,
+    {
+        let handler: PermissionHandler = Arc::new(move |ask| Box::pin(callback(ask)));
+        self.handlers.permission = Some(handler);
+        self
+    }
+
+    /// Asks us what an MCP server wants from the person.
+    pub fn elicitation<F, R>(mut self, callback: F) -> Self
+    where
+        F: Fn(Elicitation) -> R + Send + Sync + 'static,
+        R: Future<Output = ElicitationResult> + Send + 'static,
+    {
+        let handler: ElicitationHandler = Arc::new(move |ask| Box::pin(callback(ask)));
+        self.handlers.elicitation = Some(handler);
+        self
+    }
+
+    /// Calls us at an event (`PreToolUse`, `PostToolUse`, `UserPromptSubmit`, …), for the tools that `matcher` names, or
+    /// all.
+    pub fn hook<F, R>(mut self, event: impl Into<String>, matcher: Option<&str>, callback: F) -> Self
+    where
+        F: Fn(Value) -> R + Send + Sync + 'static,
+        R: Future<Output = HookOutput> + Send + 'static,
+    {
+        let id = format!("hook_{}", self.handlers.hooks.len());
+        let handler: HookHandler = Arc::new(move |input| Box::pin(callback(input)));
+        self.handlers.hooks.insert(id.clone(), handler);
+        let hooks = self.initialize.hooks.get_or_insert_with(BTreeMap::new);
+        hooks.entry(event.into()).or_default().push(HookMatcher {
+            matcher: matcher.map(str::to_owned),
+            hook_callback_ids: vec![id],
+            timeout: None,
+            on_failure: None,
+        });
+        self
+    }
+
+    /// Gives it the tools of a server that lives in this process.
+    pub fn mcp_server(mut self, server: McpServer) -> Self {
+        let name = server.name().to_owned();
+        self.initialize.sdk_mcp_servers.get_or_insert_with(Vec::new).push(name.clone());
+        self.handlers.servers.insert(name, Arc::new(server));
+        self
+    }
+
+    /// Passes permissions and elicitations on as [`Event::Ask`](crate::Event::Ask), to be answered by their id, where no
+    /// callback takes them. For those who drive a [`Connection`](crate::Connection) themselves.
+    pub fn forward_asks(mut self) -> Self {
+        self.forward_asks = true;
+        self
+    }
+
+    /// What is started.
+    pub(crate) fn launch(&self) -> Launch {
+        let mut launch = Launch::new(&self.program);
+        launch.arguments = self.command_line();
+        launch.directory.clone_from(&self.directory);
+        launch.keeper.clone_from(&self.keeper);
+        let set = |value: &str| Some(OsString::from(value));
+        launch.environment = BTreeMap::from([
+            // Claude Code refuses to run within itself, and these change what its runtime does or prints.
+            ("CLAUDECODE".into(), None),
+            ("NODE_OPTIONS".into(), None),
+            ("DEBUG".into(), None),
+            ("CLAUDE_CODE_ENTRYPOINT".into(), set("sdk-rs")),
+            ("CLAUDE_AGENT_SDK_VERSION".into(), set(env!("CARGO_PKG_VERSION"))),
+            // Newer versions say by the first that we read the session's state, older ones by the second.
+            ("CLAUDE_CODE_SDK_READS_SESSION_STATE".into(), set("1")),
+            ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".into(), set("1")),
+        ]);
+        if self.checkpoints {
+            launch.environment.insert("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING".into(), set("true"));
+        }
+        if let Some(directory) = &self.directory {
+            launch.environment.insert("PWD".into(), Some(directory.clone().into_os_string()));
+        }
+        launch.environment.extend(self.environment.clone());
+        launch
+    }
+
+    fn command_line(&self) -> Vec<OsString> {
+        let mut line: Vec<OsString> =
+            ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"].map(OsString::from).into();
+        // A value in the same word cannot be taken for a flag, whatever it begins with.
+        let mut flag = |name: &str, value: &str| line.push(format!("--{name}={value}").into());
+        if self.asks() {
+            flag("permission-prompt-tool", "stdio");
+        }
+        if let Some(model) = &self.model {
+            flag("model", model);
+        }
+        if let Some(mode) = &self.permission_mode {
+            flag("permission-mode", &mode_name(mode));
+        }
+        match &self.resume {
+            Some(Resume::Session(id)) => flag("resume", id),
+            Some(Resume::Latest) => line.push("--continue".into()),
+            None => {
+                if let Some(id) = &self.session_id {
+                    flag("session-id", id);
+                }
+            }
+        }
+        if !self.handlers.servers.is_empty() {
+            let names = self.handlers.servers.keys();
+            let servers: Map<String, Value> =
+                names.map(|name| (name.clone(), json!({"type": "sdk", "name": name}))).collect();
+            line.push(format!("--mcp-config={}", json!({ "mcpServers": servers })).into());
+        }
+        if self.partial {
+            line.push("--include-partial-messages".into());
+        }
+        if self.may_bypass {
+            line.push("--allow-dangerously-skip-permissions".into());
+        }
+        line.extend(self.arguments.iter().cloned());
+        line
+    }
+
+    /// Whether somebody here answers questions.
+    fn asks(&self) -> bool {
+        self.forward_asks || self.handlers.permission.is_some()
+    }
+}
+
+/// The mode's name, as flags and requests have it.
+pub fn mode_name(mode: &PermissionMode) -> String {
+    serde_json::to_value(mode).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn timeout_of(milliseconds: Option<&str>) -> Duration {
+    milliseconds
+        .and_then(|value| value.trim().parse().ok())
+        .filter(|value| *value > 0)
+        .map_or(CONTROL, Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(options: &Options) -> Vec<String> {
+        options.command_line().into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_value_never_stands_alone_on_the_command_line() {
+        let options = Options::new()
+            .model("--dangerous")
+            .resume(Resume::Session("-x".to_owned()))
+            .permission_mode(PermissionMode::AcceptEdits)
+            .forward_asks();
+        let words = words(&options);
+        for word in ["--model=--dangerous", "--resume=-x", "--permission-mode=acceptEdits", "--permission-prompt-tool=stdio"]
+        {
+            assert!(words.iter().any(|other| other == word), "{word}: {words:?}");
+        }
+        assert!(!words.iter().any(|word| word.starts_with("--allow-dangerously")));
+    }
+
+    #[test]
+    fn nobody_is_asked_where_nobody_answers() {
+        assert!(!words(&Options::new()).iter().any(|word| word.contains("permission-prompt-tool")));
+        let options = Options::new().can_use_tool(|ask| async move { PermissionResult::allow(ask.input) });
+        assert!(words(&options).iter().any(|word| word.contains("permission-prompt-tool")));
+    }
+
+    #[test]
+    fn a_server_in_this_process_is_named_on_the_command_line_and_in_the_handshake() {
+        let options = Options::new().mcp_server(McpServer::new("desk", "1"));
+        let config = words(&options).into_iter().find_map(|word| word.strip_prefix("--mcp-config=").map(str::to_owned));
+        let config: Value = serde_json::from_str(&config.unwrap()).unwrap();
+        assert_eq!(config, json!({"mcpServers": {"desk": {"type": "sdk", "name": "desk"}}}));
+        assert_eq!(options.initialize.sdk_mcp_servers, Some(vec!["desk".to_owned()]));
+    }
+
+    #[test]
+    fn the_environment_is_cleaned_and_ours_has_the_last_word() {
+        let launch = Options::new().env("DEBUG", "mine").without_env("TOKEN").file_checkpoints(true).launch();
+        assert_eq!(launch.environment.get(&OsString::from("CLAUDECODE")), Some(&None));
+        assert_eq!(launch.environment.get(&OsString::from("TOKEN")), Some(&None));
+        assert_eq!(launch.environment.get(&OsString::from("DEBUG")), Some(&Some("mine".into())));
+        let checkpoints = launch.environment.get(&OsString::from("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"));
+        assert_eq!(checkpoints, Some(&Some("true".into())));
+    }
+
+    #[test]
+    fn the_handshakes_timeout_comes_from_the_environment() {
+        assert_eq!(timeout_of(Some("1500")), Duration::from_millis(1500));
+        for nonsense in [None, Some(""), Some("0"), Some("soon")] {
+            assert_eq!(timeout_of(nonsense), CONTROL);
+        }
+    }
+}
