@@ -16,9 +16,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 use wh_pipe::{Exit, Pending, Writer};
-use wh_wire::claude::{
-    Answer, Ask, DecodeError, Message, Outgoing, Refusal, Request, Unknown, UserInput, request_id,
-};
+use wh_wire::claude::{Answer, Ask, DecodeError, Message, Outgoing, Refusal, Request, Unknown, UserInput, request_id};
 
 use self::room::Room;
 use crate::chance::random;

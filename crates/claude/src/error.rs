@@ -10,7 +10,9 @@ use wh_wire::claude::Refusal;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The program is not on the path.
-    #[error("Claude Code is not installed: there is no {0:?} on the path; run npm install -g @anthropic-ai/claude-code")]
+    #[error(
+        "Claude Code is not installed: there is no {0:?} on the path; run npm install -g @anthropic-ai/claude-code"
+    )]
     NotInstalled(String),
     /// The program is there and could not be started.
     #[error("Claude Code could not be started: {0}")]

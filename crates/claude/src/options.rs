@@ -378,7 +378,8 @@ mod tests {
             .permission_mode(PermissionMode::AcceptEdits)
             .forward_asks();
         let words = words(&options);
-        for word in ["--model=--dangerous", "--resume=-x", "--permission-mode=acceptEdits", "--permission-prompt-tool=stdio"]
+        for word in
+            ["--model=--dangerous", "--resume=-x", "--permission-mode=acceptEdits", "--permission-prompt-tool=stdio"]
         {
             assert!(words.iter().any(|other| other == word), "{word}: {words:?}");
         }

@@ -47,7 +47,9 @@ impl Live {
                         Done::Called(id, spoken(connection.context_usage().await.map(|usage| context(&usage))))
                     }),
                     "rewind" => self.rewind(id, words),
-                    "login" => return self.refuse(id, format!("Claude Code logs in on a terminal of its own: {LOG_IN}")).await,
+                    "login" => {
+                        return self.refuse(id, format!("Claude Code logs in on a terminal of its own: {LOG_IN}")).await;
+                    }
                     "logout" => self.log_out(id),
                     other => return self.refuse(id, format!("Claude Code has no {other}")).await,
                 }
@@ -96,11 +98,14 @@ impl Live {
             let Some(program) = Claude::program(std::env::var_os("PATH").as_deref()) else {
                 return Done::Called(id, Err(format!("there is no {COMMAND} on the path")));
             };
-            Done::Called(id, match login::ask(&program, &["auth", "logout"]).await {
-                Some((said, true)) => Ok(Value::String(said)),
-                Some((said, false)) => Err(said),
-                None => Err("it did not answer".to_owned()),
-            })
+            Done::Called(
+                id,
+                match login::ask(&program, &["auth", "logout"]).await {
+                    Some((said, true)) => Ok(Value::String(said)),
+                    Some((said, false)) => Err(said),
+                    None => Err("it did not answer".to_owned()),
+                },
+            )
         });
     }
 
@@ -112,7 +117,9 @@ impl Live {
                 ["reconnect", server] => {
                     connection.mcp_reconnect(server).await.map(|()| json!(format!("{server}: connected again")))
                 }
-                ["enable", server] => connection.mcp_toggle(server, true).await.map(|()| json!(format!("{server}: on"))),
+                ["enable", server] => {
+                    connection.mcp_toggle(server, true).await.map(|()| json!(format!("{server}: on")))
+                }
                 ["disable", server] => {
                     connection.mcp_toggle(server, false).await.map(|()| json!(format!("{server}: off")))
                 }
@@ -186,9 +193,9 @@ fn context(usage: &Value) -> Value {
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     let mut lines = vec![format!("{} of {} tokens", number(&usage["totalTokens"]), number(&usage["maxTokens"]))];
     let categories = usage["categories"].as_array().map(Vec::as_slice).unwrap_or_default();
-    lines.extend(categories.iter().map(|one| {
-        format!("  {}: {}", one["name"].as_str().unwrap_or("?"), number(&one["tokens"]))
-    }));
+    lines.extend(
+        categories.iter().map(|one| format!("  {}: {}", one["name"].as_str().unwrap_or("?"), number(&one["tokens"]))),
+    );
     json!(lines.join("\n"))
 }
 

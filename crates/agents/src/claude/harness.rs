@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use wh_claude::{Connection, Error, Event, Events, Options, protocol};
+use wh_core::space::TurnId;
 use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report, Usage};
 use wh_core::space::item::{Level, ToolStatus};
-use wh_core::space::TurnId;
 use wh_core::space::question::Answer;
 
 use super::calls::Checkpoint;
@@ -94,9 +94,7 @@ impl Live {
             Order::Interrupt => {
                 if let Some(turn) = &mut self.turn {
                     turn.interrupted = true;
-                    self.aside(|connection| async move {
-                        Done::Interrupted(connection.interrupt().await.map(drop))
-                    });
+                    self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
                 }
             }
             Order::SetModel(model) => self.aside(|connection| async move {
@@ -136,10 +134,7 @@ impl Live {
     async fn prompt(&mut self, turn: TurnId, text: String) -> Result<(), Unheard> {
         let checkpoint = Checkpoint::new(&text);
         let content = protocol::UserContent::Text(text);
-        let input = protocol::UserInput {
-            uuid: Some(checkpoint.uuid.clone()),
-            ..protocol::UserInput::from(content)
-        };
+        let input = protocol::UserInput { uuid: Some(checkpoint.uuid.clone()), ..protocol::UserInput::from(content) };
         self.turn = Some(Turn { id: turn.clone(), begun: false, interrupted: false });
         match self.connection.send(input).await {
             Ok(()) => {

@@ -106,8 +106,7 @@ impl Items {
         if message.parent_tool_use_id.is_some() {
             return Vec::new();
         }
-        let mut reports: Vec<Report> =
-            message.supersedes.iter().flat_map(|frame| self.retract(frame)).collect();
+        let mut reports: Vec<Report> = message.supersedes.iter().flat_map(|frame| self.retract(frame)).collect();
         let id = message.message.id;
         let mut made = Vec::new();
         for block in message.message.content {

@@ -13,9 +13,7 @@ use std::path::PathBuf;
 use wh_claude::{Options, PermissionMode};
 use wh_core::space::harness::Named;
 
-use crate::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Resume, Start, StartError,
-};
+use crate::port::{Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Resume, Start, StartError};
 
 /// What it is chosen by.
 pub const ID: &str = "claude";

@@ -187,7 +187,10 @@ impl SpaceArguments {
     }
 
     fn known_agent(&self) -> Result<Arc<dyn Agent>, Failure> {
-        wh_agents::by_id(&self.agent, keeper()).ok_or_else(|| {
+        // Our own binary stands between wh and an agent's process, so that nothing of it outlives wh.
+        let keeper = wh_pipe::keeper::own_command();
+        let keeper = keeper.map_err(|error| Failure::new(code::FAILED, format!("wh cannot find itself: {error}")))?;
+        wh_agents::by_id(&self.agent, Some(keeper)).ok_or_else(|| {
             let known: Vec<String> = wh_agents::known(None).iter().map(|agent| agent.facts().id).collect();
             Failure::new(code::USAGE, format!("there is no agent {:?}", self.agent))
                 .hint(format!("choose one of {}; any other program runs with `wh run -- PROGRAM`", known.join(", ")))
@@ -276,17 +279,6 @@ fn remote_port() -> Result<Option<u16>, Failure> {
         .parse()
         .map(Some)
         .map_err(|_| Failure::new(code::USAGE, format!("{name} is {value:?}")).hint("give a port, for example 3000"))
-}
-
-/// Our own binary between wh and an agent's process, so that nothing of it outlives wh.
-fn keeper() -> Option<Vec<OsString>> {
-    match wh_pipe::keeper::own_command() {
-        Ok(command) => Some(command),
-        Err(error) => {
-            tracing::warn!(%error, "agents run without a keeper");
-            None
-        }
-    }
 }
 
 fn cannot_start(error: &StartError) -> Failure {

@@ -14,7 +14,9 @@ impl Live {
             Event::Ask(ask) => self.asked(ask).await,
             Event::Withdrawn(id) => self.withdraw(&id).await,
             Event::Skipped { bytes } => {
-                let text = format!("Claude Code wrote a line of {bytes} bytes, which is too long to be read; it was passed over");
+                let text = format!(
+                    "Claude Code wrote a line of {bytes} bytes, which is too long to be read; it was passed over"
+                );
                 self.tell(Report::Notice(Level::Warning, text)).await
             }
             Event::Unreadable(error) => {

@@ -51,7 +51,8 @@ fn a_permission_offers_yes_its_suggestions_and_no() {
 
 #[test]
 fn always_is_hidden_and_nothing_is_preselected_where_the_request_says_so() {
-    let more = json!({"permission_suggestions": suggestions(), "suppress_always_allow_rule": true, "default_to_no": true});
+    let more =
+        json!({"permission_suggestions": suggestions(), "suppress_always_allow_rule": true, "default_to_no": true});
     let open = Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
     assert_eq!(ids(&open.parts[0].0), ["allow", "deny"]);
     assert!(!open.parts[0].0.preselects);
@@ -105,7 +106,9 @@ fn a_plan_is_a_question_of_its_own() {
 #[test]
 fn a_server_may_ask_for_one_thing_or_for_a_form() {
     let form = |schema: Value| {
-        ask(json!({"subtype": "elicitation", "mcp_server_name": "desk", "message": "Which colour?", "requested_schema": schema}))
+        ask(
+            json!({"subtype": "elicitation", "mcp_server_name": "desk", "message": "Which colour?", "requested_schema": schema}),
+        )
     };
     let one = json!({"type": "object", "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}}});
     let mut open = Open::new(form(one.clone())).unwrap();

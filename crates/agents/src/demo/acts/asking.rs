@@ -28,7 +28,14 @@ fn permission(title: &str, details: Vec<Detail>) -> Question {
         choice("allow_always", "Allow always", Meaning::AllowAlways),
         choice("reject", "Reject", Meaning::RejectOnce),
     ];
-    Question { kind: QuestionKind::Permission, title: title.to_owned(), details, options, accepts_text: true, preselects: true }
+    Question {
+        kind: QuestionKind::Permission,
+        title: title.to_owned(),
+        details,
+        options,
+        accepts_text: true,
+        preselects: true,
+    }
 }
 
 fn bell() -> Question {
