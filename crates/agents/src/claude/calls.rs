@@ -48,7 +48,9 @@ impl Live {
                     }),
                     "rewind" => self.rewind(id, words),
                     "login" => {
-                        return self.refuse(id, format!("Claude Code logs in on a terminal of its own: {LOG_IN}")).await;
+                        return self
+                            .refuse(id, format!("Claude Code logs in on a terminal of its own: {LOG_IN}"))
+                            .await;
                     }
                     "logout" => self.log_out(id),
                     other => return self.refuse(id, format!("Claude Code has no {other}")).await,
@@ -154,10 +156,15 @@ async fn rewound(connection: &Connection, checkpoints: &[Checkpoint], words: &[S
     };
     let place = number.parse::<usize>().ok().and_then(|number| checkpoints.get(number.checked_sub(1)?));
     let place = place.ok_or_else(|| format!("there is no {number}; /rewind lists what there is"))?;
-    let reply = connection.rewind_files(&place.uuid, !now).await.map_err(|error| error.to_string())?;
+    let failed = |error: Error| error.to_string();
+    // Only a dry run tells what changes.
+    let reply = connection.rewind_files(&place.uuid, true).await.map_err(failed)?;
     let files = reply.files_changed;
-    if files.is_empty() && !now {
+    if files.is_empty() {
         return Ok(json!("Nothing would change."));
+    }
+    if now {
+        connection.rewind_files(&place.uuid, false).await.map_err(failed)?;
     }
     let verb = if now { "Brought back" } else { "Would bring back" };
     let counts = format!("{verb} {} (+{} −{})", counted(files.len()), reply.insertions, reply.deletions);

@@ -13,7 +13,7 @@ use wh_testkit::wh::Wh;
 use crate::WH;
 
 /// A watcher by either transport.
-trait Watcher: Sized {
+pub(crate) trait Watcher: Sized {
     fn open(port: u16, query: &str) -> Self;
     fn next(&mut self) -> Value;
 
@@ -69,7 +69,7 @@ impl Watcher for Sse {
     }
 }
 
-struct WebSocket(tungstenite::WebSocket<TcpStream>);
+pub(crate) struct WebSocket(tungstenite::WebSocket<TcpStream>);
 
 impl Watcher for WebSocket {
     fn open(port: u16, query: &str) -> Self {

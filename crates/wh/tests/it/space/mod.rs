@@ -1,5 +1,6 @@
 //! The space with the built-in agent, in its terminal UI, through the door.
 
+mod claude;
 mod examples;
 mod lifecycle;
 mod moments;
