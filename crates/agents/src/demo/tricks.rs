@@ -13,6 +13,8 @@ pub(super) enum Trick {
     Code,
     Table,
     Long,
+    /// So many messages.
+    Crowd(u32),
     Wide,
     Think,
     Slow,
@@ -32,13 +34,17 @@ pub(super) enum Trick {
     Fail,
 }
 
-/// Every trick, its name, and what it shows.
-pub(super) const TRICKS: [(Trick, &str, &str); 22] = [
+/// The longest conversation that is made at once.
+const LARGEST_CROWD: u32 = 1_000_000;
+
+/// Every trick, its name, and what it shows. One that takes a number is here with the number that it has without one.
+pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Tour, "tour", "everything, in half a minute"),
     (Trick::Markdown, "markdown", "headings, lists, quotes, links"),
     (Trick::Code, "code", "code in several languages"),
     (Trick::Table, "table", "a table"),
     (Trick::Long, "long", "an answer longer than a screen"),
+    (Trick::Crowd(1_000), "crowd", "a thousand messages at once, or as many as a number behind it says"),
     (Trick::Wide, "wide", "wide characters and emoji"),
     (Trick::Think, "think", "a longer thought"),
     (Trick::Slow, "slow", "an answer slow enough to interrupt"),
@@ -82,6 +88,24 @@ pub(super) enum Wish<'a> {
     Answer(Option<Trick>),
 }
 
+impl Trick {
+    /// The trick with what was written behind its name; `None` if it does not take that.
+    fn with(self, argument: &str) -> Option<Self> {
+        match self {
+            trick if argument.is_empty() => Some(trick),
+            Self::Crowd(_) => argument.parse().ok().map(|messages: u32| Self::Crowd(messages.clamp(1, LARGEST_CROWD))),
+            _ => None,
+        }
+    }
+}
+
+/// The trick of this name, with what was written behind it.
+fn trick(asked: &str) -> Option<Trick> {
+    let (name, argument) = asked.split_once(char::is_whitespace).unwrap_or((asked, ""));
+    let (trick, ..) = TRICKS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name))?;
+    trick.with(argument.trim())
+}
+
 /// Reads a prompt. Without the slash, `demo` and something unknown is an ordinary sentence.
 pub(super) fn wish(text: &str) -> Wish<'_> {
     let text = text.trim();
@@ -92,8 +116,8 @@ pub(super) fn wish(text: &str) -> Wish<'_> {
         if rest.is_empty() {
             return Wish::List;
         }
-        if let Some((trick, ..)) = TRICKS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(rest)) {
-            return Wish::Trick(*trick);
+        if let Some(trick) = trick(rest) {
+            return Wish::Trick(trick);
         }
         if slash {
             return Wish::Unknown(rest);
@@ -130,6 +154,7 @@ impl Stage {
             Trick::Code => self.code().await,
             Trick::Table => self.table().await,
             Trick::Long => self.long().await,
+            Trick::Crowd(messages) => self.crowd(messages).await,
             Trick::Wide => self.wide().await,
             Trick::Think => self.ponder().await,
             Trick::Slow => self.slow().await,
@@ -254,6 +279,17 @@ mod tests {
             assert_eq!(wish(&format!("Demo  {name} ")), Wish::Trick(trick));
         }
         assert_eq!(wish("/demo fly"), Wish::Unknown("fly"));
+    }
+
+    #[test]
+    fn a_number_goes_with_the_trick_that_takes_one() {
+        assert_eq!(wish("/demo crowd"), Wish::Trick(Trick::Crowd(1_000)));
+        assert_eq!(wish("demo Crowd  25 "), Wish::Trick(Trick::Crowd(25)));
+        assert_eq!(wish("/demo crowd 0"), Wish::Trick(Trick::Crowd(1)));
+        assert_eq!(wish("/demo crowd 4000000000"), Wish::Trick(Trick::Crowd(1_000_000)));
+        assert_eq!(wish("/demo crowd of people"), Wish::Unknown("crowd of people"));
+        assert_eq!(wish("/demo table 25"), Wish::Unknown("table 25"));
+        assert_eq!(wish("demo crowd of people"), Wish::Answer(None));
     }
 
     #[test]

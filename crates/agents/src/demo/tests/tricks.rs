@@ -100,6 +100,24 @@ async fn the_pace_changes_the_time_and_not_the_words() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_crowd_is_as_large_as_was_asked_all_different_and_there_at_once() {
+    let mut rig = Rig::new(DemoOptions::default());
+    let start = Instant::now();
+    let all = rig.turn("/demo crowd 250", agreeable).await;
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    check(&all);
+    let bodies: Vec<&Body> = all
+        .iter()
+        .filter_map(|report| match report {
+            Report::Item { body, done, .. } => done.then_some(body),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((bodies.len(), cards(&all).len()), (250, 25));
+    assert!(bodies.iter().enumerate().all(|(place, body)| !bodies[..place].contains(body)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_tour_takes_about_half_a_minute_answered_or_not() {
     let mut rig = Rig::new(DemoOptions::default());
     let start = Instant::now();

@@ -1,0 +1,50 @@
+//! A conversation as long as it is wanted, at once: very many short messages, all different, none slower than the other.
+
+use serde_json::json;
+use wh_core::space::harness::Report;
+use wh_core::space::item::{Body, Output, ToolCall, ToolKind, ToolStatus};
+
+use super::super::memory::tokens;
+use super::super::stage::{Act, Stage};
+use super::super::tools::card;
+
+const SIGHTS: [&str; 6] = ["a gull", "a buoy", "two sails far off", "a seal", "nothing but water", "a drifting barrel"];
+
+const WEATHER: [&str; 4] = ["calm", "a light breeze", "rain from the west", "fog"];
+
+impl Stage {
+    /// Says so many messages, each whole from the start; every tenth is a tool call.
+    pub async fn crowd(&mut self, messages: u32) -> Act {
+        for number in 1..=messages {
+            let (sight, weather) = (self.chance.pick(&SIGHTS), self.chance.pick(&WEATHER));
+            let (kind, body) = match number % 10 {
+                0 => ("tool", Body::Tool(look_out(number, sight))),
+                _ => {
+                    let text = entry(number, sight, weather);
+                    self.memory.spend(tokens(&text));
+                    ("text", Body::Text { text, attachments: Vec::new() })
+                }
+            };
+            let key = self.key(kind);
+            self.say(Report::Item { key, body, done: true }).await?;
+        }
+        Ok(())
+    }
+}
+
+fn entry(number: u32, sight: &str, weather: &str) -> String {
+    match number % 10 {
+        3 => format!("**Mark {number}**: {sight}, *{weather}*, `course {}`.", number % 360),
+        6 => format!("Mark {number}:\n\n- {sight}\n- {weather}\n- and so on"),
+        _ => format!("At mark {number} we saw {sight}. The weather: {weather}."),
+    }
+}
+
+fn look_out(number: u32, sight: &str) -> ToolCall {
+    let title = format!("Look out at mark {number}");
+    ToolCall {
+        status: ToolStatus::Completed,
+        output: vec![Output::Text(format!("{sight}\n"))],
+        ..card("search", &title, ToolKind::Search, json!({ "text": sight }))
+    }
+}
