@@ -7,6 +7,7 @@ mod namespace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::Model;
 
@@ -48,6 +49,24 @@ impl Lab {
             }
             None => namespace::enter(test_name),
         }
+    }
+
+    /// Starts the calling program, which is no test, once more in a lab, with these arguments; there it has
+    /// [`Lab::here`]. Each line that it prints goes to `said`, and what it says on stderr to stderr. The error: why there
+    /// is no lab, or that it failed.
+    pub fn reenter(
+        arguments: &[&str],
+        limit: Duration,
+        said: impl FnMut(&str) + Send + 'static,
+    ) -> Result<(), String> {
+        namespace::run(arguments, limit, said)
+    }
+
+    /// The lab that [`Lab::reenter`] started this program in.
+    pub fn here() -> Option<Self> {
+        let root = namespace::root()?;
+        let clis = Self::clis().unwrap_or_else(|reason| panic!("{reason}"));
+        Some(Self::open(&root, clis))
     }
 
     /// The whole environment of a CLI.

@@ -1,9 +1,9 @@
-//! The way in: the test binary starts once more, for one test, in namespaces of its own. It has a network with nothing but
-//! loopback, and processes that all end with it.
+//! The way in: the binary starts once more, for one test or with other arguments, in namespaces of its own. It has a network
+//! with nothing but loopback, and processes that all end with it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 use std::{env, fs};
 
@@ -19,7 +19,7 @@ const ROOT: &str = "WHEELHOUSE_LAB";
 /// How long one test may take. The CLIs are slow to start when the machine is busy.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What of the test's own environment goes along to the test inside; nothing of it but `PATH` goes on to the CLIs.
+/// What of the process's own environment goes along to the one inside; nothing of it but `PATH` goes on to the CLIs.
 const KEPT: [&str; 10] = [
     "PATH",
     "TMPDIR",
@@ -71,14 +71,52 @@ pub(super) fn enter(test_name: &str) {
         return skip(test_name, &reason);
     }
 
+    let arguments = ["--exact", test_name, "--include-ignored", "--nocapture", "--test-threads=1"];
+    let visit = visit(&clis, &arguments, LIMIT, pass_on);
+    match visit.status {
+        None => panic!("{test_name} did not end within {LIMIT:?} inside the lab"),
+        Some(status) if !status.success() => {
+            panic!("{test_name} failed inside the lab ({status}); see above")
+        }
+        Some(_) => assert!(
+            visit.finished,
+            "no test ran inside the lab as {test_name:?}; give the name that `cargo test -- --list` has"
+        ),
+    }
+}
+
+/// Runs this binary inside with these arguments. Each line that it prints goes to `said`.
+pub(super) fn run(
+    arguments: &[&str],
+    limit: Duration,
+    said: impl FnMut(&str) + Send + 'static,
+) -> Result<(), String> {
+    let clis = clis::installed()?;
+    probe()?;
+    match visit(&clis, arguments, limit, said).status {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("it failed inside the lab ({status})")),
+        None => Err(format!("it did not end within {limit:?} inside the lab")),
+    }
+}
+
+/// What came of a run inside.
+struct Visit {
+    /// How it ended; `None`: it took too long.
+    status: Option<ExitStatus>,
+    /// A test was there and ran to its end.
+    finished: bool,
+}
+
+fn visit(clis: &Path, arguments: &[&str], limit: Duration, said: impl FnMut(&str) + Send + 'static) -> Visit {
     let parent = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     let root = tempfile::Builder::new().prefix("wh-lab.").tempdir_in(parent).expect("a directory for the lab");
     // The CLIs know their trusted project by its real path.
     let path = root.path().canonicalize().expect("the lab's directory has a path");
 
     let mut command = unshare();
-    command.args(["sh", "-c", REAPER, "reaper"]).arg(env::current_exe().expect("the test binary has a path"));
-    command.args(["--exact", test_name, "--include-ignored", "--nocapture", "--test-threads=1"]);
+    command.args(["sh", "-c", REAPER, "reaper"]).arg(env::current_exe().expect("the binary has a path"));
+    command.args(arguments);
     command.env_clear().envs(KEPT.iter().filter_map(|name| Some((name, env::var_os(name)?))));
     command.env("HOME", path.join("home")).env("LANG", "C.UTF-8").env("TERM", "xterm-256color");
     // Snapshots are looked for with the help of cargo, which does not know its way in another home.
@@ -88,10 +126,10 @@ pub(super) fn enter(test_name: &str) {
 
     let mut child = command.spawn().expect("unshare was there a moment ago");
     let readers = [
-        Output::drain(child.stdout.take().expect("stdout is piped"), pass_on),
+        Output::drain(child.stdout.take().expect("stdout is piped"), said),
         Output::drain(child.stderr.take().expect("stderr is piped"), pass_on),
     ];
-    let status = process::wait(&mut child, LIMIT);
+    let status = process::wait(&mut child, limit);
     if status.is_none() {
         // All that is inside ends with unshare.
         let _ = child.kill();
@@ -100,16 +138,7 @@ pub(super) fn enter(test_name: &str) {
     for (_, reader) in readers {
         reader.join().expect("a reader of a pipe does not panic");
     }
-    match status {
-        None => panic!("{test_name} did not end within {LIMIT:?} inside the lab"),
-        Some(status) if !status.success() => {
-            panic!("{test_name} failed inside the lab ({status}); see above")
-        }
-        Some(_) => assert!(
-            marker(&path).exists(),
-            "no test ran inside the lab as {test_name:?}; give the name that `cargo test -- --list` has"
-        ),
-    }
+    Visit { status, finished: marker(&path).exists() }
 }
 
 fn pass_on(line: &str) {
