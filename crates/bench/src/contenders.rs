@@ -59,8 +59,27 @@ impl OverHttp {
         let mut arguments = vec!["--"];
         arguments.extend(command);
         let wh = Wh::options(&setting.wh).flags(&["--size", &size, "--scrollback", &history]).start(&arguments);
+        Self::of(wh)
+    }
+
+    /// One that runs already.
+    pub fn of(wh: Wh) -> Outcome<Self> {
         let line = Line::open(wh.port())?;
         Ok(Self { wh, line, look: Self::look() })
+    }
+
+    pub fn wh(&self) -> &Wh {
+        &self.wh
+    }
+
+    /// Posts JSON; the answer must be a good one.
+    pub fn post(&mut self, path: &str, json: &str) -> Outcome<()> {
+        self.line.ask(&Question::post(path, json)).map(drop)
+    }
+
+    /// Presses a key by its name.
+    pub fn press(&mut self, key: &str) -> Outcome<()> {
+        self.post("/control/send_input", &format!("{{\"key\":\"{key}\"}}"))
     }
 
     /// Asks for the screen of this moment: tmux does not wait for the end of a frame either.
@@ -85,8 +104,7 @@ impl OverHttp {
 impl Contender for OverHttp {
     fn type_in(&mut self, text: &str) -> Outcome<()> {
         let text = text.replace('\n', "\\r");
-        self.line.ask(&Question::post("/control/send_input", &format!("{{\"text\":\"{text}\"}}")))?;
-        Ok(())
+        self.post("/control/send_input", &format!("{{\"text\":\"{text}\"}}"))
     }
 
     fn snapshot(&mut self) -> Outcome<&[u8]> {

@@ -1,14 +1,18 @@
-//! `wh-bench`: how fast wh is, beside tmux in control mode and beside what the system itself can do. Every row measures
-//! the three in turns within one run, so that a busy machine is busy for all of them. See `docs/performance.md`.
+//! `wh-bench`: how fast wh is, beside tmux in control mode, beside what the system itself can do, and beside the terminal
+//! UIs of real agents. Every row measures all of them in turns within one run, so that a busy machine is busy for all. See
+//! `docs/performance.md`.
 
 mod bare;
 mod contenders;
 mod content;
 mod http;
+mod lab;
 mod process;
 mod rows;
+mod spaces;
 mod table;
 mod tmux;
+mod tuis;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -17,20 +21,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use table::Row;
+use table::{Comparison, Row};
 
 /// What a measurement comes to; whoever runs a benchmark reads the error, nobody matches on it.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measure wh against tmux -C and against the limit that the system sets
 ///
-/// Progress goes to stderr, one Markdown table to stdout. Rows: 1 key to visible, 2 snapshots per second, 3 a flood of
-/// output, 4 resident memory, 5 CPU time while idle.
+/// Progress goes to stderr, Markdown tables to stdout. Rows: 1 key to visible, 2 snapshots per second, 3 a flood of
+/// output, 4 resident memory, 5 CPU time while idle. Of the terminal UI: 6 a frame in a long conversation, 7 key to frame,
+/// 8 CPU time while idle, 9 memory of messages, 10 start to first frame; 7, 8 and 10 beside Codex, Gemini and Claude Code,
+/// offline, where they are installed.
 #[derive(Debug, Parser)]
 #[command(name = "wh-bench", version)]
 struct Arguments {
     /// Measure only this row; may be repeated
-    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=10))]
     rows: Vec<u8>,
 
     /// Few and short rounds: whether it works, not how fast
@@ -40,6 +46,16 @@ struct Arguments {
     /// The wh to measure [default: the one beside this binary]
     #[arg(long, value_name = "FILE")]
     wh: Option<PathBuf>,
+
+    /// Measure within the lab, and print the samples
+    #[arg(long, hide = true)]
+    in_lab: bool,
+}
+
+impl Arguments {
+    fn wants(&self, row: u8) -> bool {
+        self.rows.is_empty() || self.rows.contains(&row)
+    }
 }
 
 /// What every row needs to know.
@@ -67,13 +83,34 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Outcome<()> {
     let setting = Setting { wh: wh(arguments.wh.clone())?, quick: arguments.quick };
+    if arguments.in_lab {
+        return lab::inside(&setting, &arguments.rows);
+    }
     let mut measured: Vec<Row> = Vec::new();
     for (number, row) in rows::ALL {
-        if arguments.rows.is_empty() || arguments.rows.contains(&number) {
+        if arguments.wants(number) {
             measured.extend(row(&setting)?);
         }
     }
-    io::stdout().write_all(table::markdown(&measured).as_bytes())?;
+    let mut compared: Vec<Comparison> = Vec::new();
+    for (number, row) in rows::OF_THE_UI {
+        if arguments.wants(number) {
+            compared.extend(row(&setting)?);
+        }
+    }
+    let wanted: Vec<u8> = rows::IN_THE_LAB.into_iter().filter(|row| arguments.wants(*row)).collect();
+    if !wanted.is_empty() {
+        compared.extend(lab::compare(&setting, &wanted)?);
+    }
+    compared.sort_by_key(|row| row.number);
+    let mut tables = Vec::new();
+    if !measured.is_empty() {
+        tables.push(table::markdown(&measured));
+    }
+    if !compared.is_empty() {
+        tables.push(table::comparisons(&compared));
+    }
+    io::stdout().write_all(tables.join("\n").as_bytes())?;
     Ok(())
 }
 

@@ -1,8 +1,8 @@
-//! What was measured, as one Markdown table.
+//! What was measured, as Markdown tables: one beside tmux and the limits, one of the terminal UI beside others.
 
 use std::fmt::Write as _;
 
-/// One line of the table.
+/// One line of the first table.
 pub struct Row {
     pub number: u8,
     pub what: &'static str,
@@ -11,6 +11,16 @@ pub struct Row {
     pub tmux: Measured,
     /// What the limit is, and where it lies.
     pub limit: (&'static str, Measured),
+}
+
+/// One line of the second table: the terminal UI, and somebody beside it.
+pub struct Comparison {
+    pub number: u8,
+    pub what: String,
+    pub unit: Unit,
+    pub wh: Measured,
+    /// Who else, and how they fare; `None` where nobody could be had.
+    pub beside: Option<(String, Measured)>,
 }
 
 /// What the middle of many rounds was, and their bad end.
@@ -69,8 +79,32 @@ pub fn markdown(rows: &[Row]) -> String {
     table
 }
 
+/// The comparisons as a table.
+pub fn comparisons(rows: &[Comparison]) -> String {
+    let mut table = String::from(
+        "| row | | wh | p99 | beside | | p99 | times |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let wh = row.unit.cells(row.wh);
+        let beside = match &row.beside {
+            Some((name, other)) => {
+                format!("{name} | {} | {}", row.unit.cells(*other), ratio(row.unit.better(row.wh, *other)))
+            }
+            None => "nobody | – | – | –".to_owned(),
+        };
+        let _ = writeln!(table, "| {} | {} | {wh} | {beside} |", row.number, row.what);
+    }
+    table
+}
+
 fn ratio(value: f64) -> String {
-    if value.is_finite() { format!("{value:.2}") } else { "–".to_owned() }
+    match value {
+        value if value.is_nan() => "–".to_owned(),
+        value if value.is_infinite() => "∞".to_owned(),
+        value if value >= 100.0 => format!("{value:.0}"),
+        value => format!("{value:.2}"),
+    }
 }
 
 impl Unit {
@@ -112,6 +146,29 @@ mod tests {
         let mut samples: Vec<f64> = (1..=101).rev().map(f64::from).collect();
         assert_eq!(Measured::of(&mut samples), Measured { median: 51.0, p99: 100.0 });
         assert_eq!(Measured::of(&mut [3.0]), Measured { median: 3.0, p99: 3.0 });
+    }
+
+    #[test]
+    fn a_comparison_may_be_with_nobody_or_with_nothing() {
+        let measured = |median| Measured { median, p99: median };
+        let row = |wh, beside: Option<f64>| Comparison {
+            number: 8,
+            what: "something".to_owned(),
+            unit: Unit::Seconds,
+            wh: measured(wh),
+            beside: beside.map(|other| ("another".to_owned(), measured(other))),
+        };
+        let table = comparisons(&[row(0.002, None), row(0.002, Some(0.5)), row(0.0, Some(0.5)), row(0.0, Some(0.0))]);
+        let lines: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| 8 | something | 2.0 ms | 2.0 ms | nobody | – | – | – |",
+                "| 8 | something | 2.0 ms | 2.0 ms | another | 500.0 ms | 500.0 ms | 250 |",
+                "| 8 | something | 0 µs | 0 µs | another | 500.0 ms | 500.0 ms | ∞ |",
+                "| 8 | something | 0 µs | 0 µs | another | 0 µs | 0 µs | – |",
+            ]
+        );
     }
 
     #[test]

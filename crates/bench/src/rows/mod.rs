@@ -1,16 +1,27 @@
-//! The rows of the table, each a measurement of its own.
+//! The rows of the tables, each a measurement of its own.
 
+mod crowd;
 mod flood;
 mod idle;
 mod key;
 mod snapshots;
+pub mod ui;
 
-use crate::table::Row;
+use crate::table::{Comparison, Row};
 use crate::{Outcome, Setting};
 
 /// A measurement: some rows of the table.
 type Measurement = fn(&Setting) -> Outcome<Vec<Row>>;
 
-/// All of them, by number.
+/// Those beside tmux, by number.
 pub const ALL: [(u8, Measurement); 5] =
     [(1, key::key_to_visible), (2, snapshots::snapshots), (3, flood::flood), (4, idle::memory), (5, idle::processor)];
+
+/// A measurement of the terminal UI: some rows of the second table.
+type UiMeasurement = fn(&Setting) -> Outcome<Vec<Comparison>>;
+
+/// Those of wh's UI alone.
+pub const OF_THE_UI: [(u8, UiMeasurement); 2] = [(6, crowd::frames), (9, crowd::memory)];
+
+/// Those beside the UIs of real agents, see [`ui`].
+pub const IN_THE_LAB: [u8; 3] = [7, 8, 10];
