@@ -1,24 +1,61 @@
 //! That every row can be measured; not how fast anything is.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
-use wh_testkit::tools;
+use wh_testkit::{Lab, tools};
 
-#[test]
-fn a_quick_run_gives_a_table() {
-    if !tools::present(&["tmux", "sh", "cat", "stty"]) {
-        return;
-    }
+/// The benchmark, if there is a wh for it.
+fn bench() -> Option<Command> {
     let bench = Path::new(env!("CARGO_BIN_EXE_wh-bench"));
     if !bench.with_file_name("wh").is_file() {
         assert!(std::env::var_os("CI").is_none(), "wh is not built");
         eprintln!("SKIPPED: wh is not built; cargo test --workspace builds it");
+        return None;
+    }
+    let mut command = Command::new(bench);
+    command.arg("--quick");
+    Some(command)
+}
+
+/// One column of a table, by the place of its bar.
+fn column(table: &str, place: usize) -> Vec<&str> {
+    table.lines().skip(2).map(|line| line.split('|').nth(place).unwrap().trim()).collect()
+}
+
+fn said(output: &Output) -> (String, String) {
+    let [table, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{said}");
+    (table, said)
+}
+
+#[test]
+fn a_quick_run_gives_two_tables_and_says_who_is_not_there() {
+    if !tools::present(&["tmux", "sh", "cat", "stty"]) {
         return;
     }
-    let output = Command::new(bench).arg("--quick").output().expect("the benchmark runs");
-    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
-    let rows: Vec<&str> = table.lines().skip(2).map(|line| line.split('|').nth(1).unwrap().trim()).collect();
-    assert_eq!(rows, ["1", "2", "2", "3", "4", "4", "5"], "{table}");
+    let Some(mut bench) = bench() else { return };
+    let nothing = tempfile::tempdir().unwrap();
+    let output = bench.env("WHEELHOUSE_CLIS", nothing.path()).output().expect("the benchmark runs");
+    let (tables, said) = said(&output);
+    let (first, second) = tables.split_once("\n\n").unwrap_or_else(|| panic!("one table:\n{tables}"));
+    assert_eq!(column(first, 1), ["1", "2", "2", "3", "4", "4", "5"], "{first}");
+    assert_eq!(column(second, 1), ["6", "6", "6", "7", "8", "9", "10"], "{second}");
+    assert_eq!(column(second, 5)[3..5], ["nobody"; 2], "{second}");
+    assert!(said.contains("LEFT OUT: the UIs of real agents in rows 7, 8, 10, because"), "{said}");
+    assert!(said.contains("crates/testkit/install-clis"), "{said}");
+}
+
+#[test]
+fn the_real_agents_stand_beside_wh_where_they_are_installed() {
+    let Some(mut bench) = bench() else { return };
+    if let Err(reason) = Lab::available() {
+        eprintln!("SKIPPED: the UIs of real agents, because {reason}; run crates/testkit/install-clis");
+        return;
+    }
+    let output = bench.args(["--row=7", "--row=8", "--row=10"]).output().expect("the benchmark runs");
+    let (table, said) = said(&output);
+    assert!(!said.contains("LEFT OUT"), "{said}");
+    let agents = ["Codex", "Gemini CLI", "Claude Code"];
+    assert_eq!(column(&table, 5), [&agents[..], &agents, &agents, &["sh and an echo"]].concat(), "{table}");
 }
