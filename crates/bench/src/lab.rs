@@ -77,7 +77,8 @@ fn compared(samples: Vec<Samples>) -> Vec<Comparison> {
     let mut rows = Vec::new();
     for mut ours in ours {
         let wh = Measured::of(&mut ours.values);
-        let row = |beside| Comparison { number: ours.row, what: what(ours.row).to_owned(), unit: Unit::Seconds, wh, beside };
+        let row =
+            |beside| Comparison { number: ours.row, what: what(ours.row).to_owned(), unit: Unit::Seconds, wh, beside };
         let of_row = others.iter().filter(|other| other.row == ours.row);
         let beside = of_row.map(|other| (other.name.clone(), Measured::of(&mut other.values.clone())));
         let before = rows.len();

@@ -130,6 +130,8 @@ impl Terminal {
         let program = process::descendants(observer).into_iter().map(nix::unistd::Pid::as_raw);
         let program = program.filter(|pid| !guards.contains(pid));
         // A helper of theirs may just have ended.
-        Ok(program.filter_map(|pid| cpu_seconds(&[pid]).ok()).sum())
+        let seconds: f64 = program.filter_map(|pid| cpu_seconds(&[pid]).ok()).sum();
+        // It has drawn a screen, and that took some: otherwise it is not the program that was counted.
+        if seconds > 0.0 { Ok(seconds) } else { Err("the program is not among the observer's processes".into()) }
     }
 }

@@ -1,4 +1,4 @@
-//! The proving ground: what Wheelhouse's own tests share. A dev-dependency only.
+//! The proving ground: what Wheelhouse's own tests and its benchmark share. Nothing that ships depends on it.
 //!
 //! [`Wh`] is the program under test, asked over its [`http`] door. [`Tmux`] is a second opinion on what a terminal shows.
 //! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. All waiting goes through [`deadline`].

@@ -1,5 +1,7 @@
 //! That every row can be measured; not how fast anything is.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -10,12 +12,17 @@ fn bench() -> Option<Command> {
     let bench = Path::new(env!("CARGO_BIN_EXE_wh-bench"));
     if !bench.with_file_name("wh").is_file() {
         assert!(std::env::var_os("CI").is_none(), "wh is not built");
-        eprintln!("SKIPPED: wh is not built; cargo test --workspace builds it");
+        skip("wh is not built; cargo test --workspace builds it");
         return None;
     }
     let mut command = Command::new(bench);
     command.arg("--quick");
     Some(command)
+}
+
+/// Straight to stderr: what goes through the print macros is swallowed in a test that passes.
+fn skip(reason: &str) {
+    let _ = std::io::stderr().write_all(format!("SKIPPED: {reason}\n").as_bytes());
 }
 
 /// One column of a table, by the place of its bar.
@@ -50,7 +57,7 @@ fn a_quick_run_gives_two_tables_and_says_who_is_not_there() {
 fn the_real_agents_stand_beside_wh_where_they_are_installed() {
     let Some(mut bench) = bench() else { return };
     if let Err(reason) = Lab::available() {
-        eprintln!("SKIPPED: the UIs of real agents, because {reason}; run crates/testkit/install-clis");
+        skip(&format!("the UIs of real agents, because {reason}; run crates/testkit/install-clis"));
         return;
     }
     let output = bench.args(["--row=7", "--row=8", "--row=10"]).output().expect("the benchmark runs");

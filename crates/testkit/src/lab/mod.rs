@@ -54,11 +54,7 @@ impl Lab {
     /// Starts the calling program, which is no test, once more in a lab, with these arguments; there it has
     /// [`Lab::here`]. Each line that it prints goes to `said`, and what it says on stderr to stderr. The error: why there
     /// is no lab, or that it failed.
-    pub fn reenter(
-        arguments: &[&str],
-        limit: Duration,
-        said: impl FnMut(&str) + Send + 'static,
-    ) -> Result<(), String> {
+    pub fn reenter(arguments: &[&str], limit: Duration, said: impl FnMut(&str) + Send + 'static) -> Result<(), String> {
         namespace::run(arguments, limit, said)
     }
 

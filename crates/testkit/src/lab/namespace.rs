@@ -86,11 +86,7 @@ pub(super) fn enter(test_name: &str) {
 }
 
 /// Runs this binary inside with these arguments. Each line that it prints goes to `said`.
-pub(super) fn run(
-    arguments: &[&str],
-    limit: Duration,
-    said: impl FnMut(&str) + Send + 'static,
-) -> Result<(), String> {
+pub(super) fn run(arguments: &[&str], limit: Duration, said: impl FnMut(&str) + Send + 'static) -> Result<(), String> {
     let clis = clis::installed()?;
     probe()?;
     match visit(&clis, arguments, limit, said).status {
