@@ -406,6 +406,8 @@ export interface QuestionBody {
   kind: string;
   /** The answers to choose from. */
   options: Array<OptionBody>;
+  /** Whether an answer may be chosen to begin with; not where a hasty Enter could do harm. */
+  preselects: boolean;
   /** What is asked, in one line. */
   title: string;
   /** The turn that waits. */

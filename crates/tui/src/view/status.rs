@@ -116,8 +116,9 @@ fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, St
         return;
     };
     let mut runs = vec![id.to_string()];
-    runs.extend(agent.capabilities.model.clone());
-    runs.extend(agent.capabilities.mode.clone());
+    // What the agent would do anyway need not be said.
+    let chosen = [&agent.capabilities.model, &agent.capabilities.mode];
+    runs.extend(chosen.into_iter().flatten().filter(|choice| *choice != "default").cloned());
     add(3, theme.dim, one_line(&runs.join(" ")));
     let Some(usage) = agent.usage else { return };
     match (usage.context_tokens, usage.context_limit.filter(|limit| *limit > 0)) {

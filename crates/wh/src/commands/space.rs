@@ -39,6 +39,8 @@ const HISTORY_LINES: usize = 0;
 pub const HELP: &str = "\
 Examples:
   wh --control-port 9090                                    the built-in agent, and a door for others
+  wh --agent claude --model sonnet                          Claude Code, which must be installed
+  wh --agent claude --continue                              the newest conversation of this directory
   wh space connect --headless --control-port 9090 &         no terminal needed
   curl localhost:9090/message -d '{\"message\":\"hello\"}'
   curl localhost:9090/history
@@ -46,7 +48,7 @@ Examples:
 Exit codes: 0 you left, or wh was asked to end; 2 wrong usage; 125 wh failed (a port in use, the
 agent could not be started, the terminal is gone).
 
-Environment: WH_AGENT, WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
+Environment: WH_AGENT, WH_MODEL, WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
 there is no --control-port), WH_LOG (error to trace: what wh itself does, on a terminal in
 $XDG_STATE_HOME/wheelhouse/wh.log, else on standard error).";
 

@@ -28,10 +28,8 @@ enum End {
 pub(in super::super) async fn run(options: Options, start: Start, inside: Inside) {
     let reports = inside.reports.clone();
     let mut ways = Ways { options, start, inside };
-    let why = match live(&mut ways).await {
-        Ok(why) => why,
-        Err(Unheard) => None,
-    };
+    // If nobody hears it, nobody wants to know why either.
+    let why = live(&mut ways).await.unwrap_or_default();
     let _ = reports.send(Report::Gone(why)).await;
 }
 

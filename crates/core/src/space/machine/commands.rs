@@ -402,7 +402,8 @@ impl Space {
             return Err(Refusal::NotSupported(whom, format!("change its {name}")));
         }
         let Some(wanted) = wanted else {
-            let lines = known.iter().map(|one| line(one, current.as_deref() == Some(&one.id))).collect();
+            let width = known.iter().map(|one| one.id.chars().count()).max().unwrap_or_default();
+            let lines = known.iter().map(|one| line(one, current.as_deref() == Some(&one.id), width)).collect();
             return self.tell(id, "info", lines);
         };
         if !known.iter().any(|one| one.id == wanted) {
@@ -465,8 +466,8 @@ enum Chosen {
     Mode,
 }
 
-fn line(one: &Named, current: bool) -> String {
-    format!("{} {}  {}", if current { "*" } else { " " }, one.id, one.title)
+fn line(one: &Named, current: bool, width: usize) -> String {
+    format!("{} {:<width$}  {}", if current { "*" } else { " " }, one.id, one.title)
 }
 
 fn counted(count: usize, what: &str) -> String {
