@@ -4,6 +4,7 @@
 pub mod claude;
 pub mod demo;
 pub mod port;
+pub mod rpc;
 
 use std::ffi::OsString;
 use std::sync::Arc;

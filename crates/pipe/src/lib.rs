@@ -1,5 +1,5 @@
 //! How a program is spoken to over pipes: [`process`] starts and ends it, [`lines`] and [`writer`] carry what is said,
-//! and [`pending`] knows who waits for a reply. [`keeper`] is a small process in between, for those whose programs must
+//! and [`pending`] knows who waits for a reply; [`talk`] puts these together. [`keeper`] is a small process in between, for those whose programs must
 //! not outlive them however they go.
 //!
 //! ```
@@ -27,8 +27,10 @@ pub mod lines;
 pub mod pending;
 pub mod process;
 pub mod protocol;
+pub mod room;
 pub mod signals;
 pub mod tail;
+pub mod talk;
 pub mod tree;
 pub mod writer;
 
@@ -38,6 +40,7 @@ pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, Pending, Waiting};
 pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout};
 pub use tail::Tail;
+pub use talk::{Closed, Talk};
 pub use writer::Writer;
 
 #[cfg(not(target_os = "linux"))]
