@@ -53,6 +53,22 @@ export interface AgentSession {
   status: string;
   /** The turn that is under way. */
   turn: string | null;
+  /** What it has cost so far, once it has said. */
+  usage: AgentUsage | null;
+}
+
+/** What an agent has cost so far. */
+export interface AgentUsage {
+  /** How many fit. */
+  contextLimit: number | null;
+  /** Tokens in its context. */
+  contextTokens: number | null;
+  /** In dollars, where it says. */
+  cost: number | null;
+  /** Tokens read. */
+  inputTokens: number;
+  /** Tokens written. */
+  outputTokens: number;
 }
 
 /** `POST /control/answer`. */

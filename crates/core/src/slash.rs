@@ -73,7 +73,7 @@ pub struct Entry {
     pub usage: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// Under which heading.
+    /// Under which heading; none for what is completed and not listed, because another line speaks for it.
     pub group: &'static str,
 }
 
@@ -88,6 +88,11 @@ const fn entry(group: &'static str, usage: &'static str, about: &'static str) ->
     Entry { usage, about, group }
 }
 
+/// One that is completed, and stands in the help only together with others.
+const fn unlisted(usage: &'static str, about: &'static str) -> Entry {
+    Entry { usage, about, group: "" }
+}
+
 /// Every command, in the order of the help.
 pub const COMMANDS: &[Entry] = &[
     entry("General", "/help", "Show this list"),
@@ -96,7 +101,7 @@ pub const COMMANDS: &[Entry] = &[
     entry("General", "/streams", "Show or hide what comes through streams"),
     entry("General", "/target [show|none|PARTICIPANT...]", "Whom chat goes to"),
     entry("General", "/ui board [open|close|auto]", "The signal board"),
-    entry("General", "/ui-board [open|close|auto]", "The same"),
+    unlisted("/ui-board [open|close|auto]", "The signal board"),
     entry("General", "/ui-clear", "Clear what is shown; the conversation stays"),
     entry("General", "/keys", "List the keys"),
     entry("General", "/exit", "Leave"),
@@ -109,18 +114,24 @@ pub const COMMANDS: &[Entry] = &[
     entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
     entry("Participant Controls", "/resume PARTICIPANT", "Let it go on"),
     entry("Participant Controls", "/forget PARTICIPANT [oldest|newest] [COUNT]", "Have it forget entries"),
-    entry("Participant Controls", "/clear [PARTICIPANT]", "Have it forget everything"),
-    entry("Participant Controls", "/compact [PARTICIPANT] [TOKENS]", "Have it shorten its context"),
-    entry("Participant Controls", "/restart [PARTICIPANT]", "Begin anew with it"),
+    entry(
+        "Participant Controls",
+        "/clear|compact|restart [PARTICIPANT]",
+        "Have it forget, shorten its context, or begin anew",
+    ),
+    unlisted("/clear [PARTICIPANT]", "Have it forget everything"),
+    unlisted("/compact [PARTICIPANT] [TOKENS]", "Have it shorten its context"),
+    unlisted("/restart [PARTICIPANT]", "Begin anew with it"),
     entry("Participant Controls", "/shutdown PARTICIPANT [REASON]", "End it"),
-    entry("Agent", "/mcp [reconnect|enable|disable SERVER]", "How its MCP servers fare, or change that"),
-    entry("Agent", "/context", "What fills its context"),
-    entry("Agent", "/rewind [NUMBER [now]]", "List the prompts that files can go back to, or go back"),
-    entry("Agent", "/login", "How to log in with it"),
-    entry("Agent", "/logout", "Log out of it"),
+    entry("Participant Controls", "/mcp [reconnect|enable|disable SERVER]", "How its MCP servers fare, or change that"),
+    entry("Participant Controls", "/context", "What fills its context"),
+    entry("Participant Controls", "/rewind [NUMBER [now]]", "List the prompts that files can go back to, or go back"),
+    entry("Participant Controls", "/login|logout", "Log in with it, or out"),
+    unlisted("/login", "How to log in with it"),
+    unlisted("/logout", "Log out of it"),
     entry("Streams", "/stream request PARTICIPANT DIRECTION [DESCRIPTION]", "Ask for a stream"),
     entry("Streams", "/stream close ID", "Close one"),
-    entry("Envelopes", "/envelope mcp/request tool/call PARTICIPANT TOOL [JSON]", "Have it use a tool"),
+    entry("Streams", "/envelope mcp/request tool/call PARTICIPANT TOOL [JSON]", "Have it use a tool"),
 ];
 
 /// The help's first line.
@@ -136,7 +147,7 @@ const USAGE_WIDTH: usize = 48;
 pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
     let mut lines = vec![HELP_TITLE.to_owned()];
     let mut group = "";
-    for command in COMMANDS {
+    for command in COMMANDS.iter().filter(|command| !command.group.is_empty()) {
         if command.group != group {
             group = command.group;
             lines.push(group.to_owned());

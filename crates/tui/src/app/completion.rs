@@ -41,7 +41,8 @@ impl App {
 
 fn commands(state: &State) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::new();
-    for entry in slash::COMMANDS {
+    // A line of the help that speaks for several is none of them.
+    for entry in slash::COMMANDS.iter().filter(|entry| !entry.name().contains('|')) {
         let name = entry.name().trim_start_matches('/');
         if !all.iter().any(|known| known.value == name) {
             all.push(Candidate::new(name, entry.about));

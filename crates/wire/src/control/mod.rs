@@ -14,9 +14,9 @@ pub use space::{
     ReachedBody, ReceiptBody,
 };
 pub use state::{
-    Acknowledgement, Acknowledgements, ActiveStream, AgentSession, ChatTargets, ClientState, ExitBody, Message,
-    ParticipantStatus, PauseState, PendingOperation, Reasoning, SessionFacts, SignalBoard, SignalPause, StreamFrame,
-    Streams, TerminalFacts, Tool, Ui,
+    Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, ExitBody,
+    Message, ParticipantStatus, PauseState, PendingOperation, Reasoning, SessionFacts, SignalBoard, SignalPause,
+    StreamFrame, Streams, TerminalFacts, Tool, Ui,
 };
 pub use stream::{EventBody, FrameBody, StreamBody};
 

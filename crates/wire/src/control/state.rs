@@ -274,6 +274,24 @@ pub struct AgentSession {
     pub model: Option<String>,
     /// The mode in use.
     pub mode: Option<String>,
+    /// What it has cost so far, once it has said.
+    pub usage: Option<AgentUsage>,
+}
+
+/// What an agent has cost so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentUsage {
+    /// Tokens in its context.
+    pub context_tokens: Option<u64>,
+    /// How many fit.
+    pub context_limit: Option<u64>,
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// In dollars, where it says.
+    pub cost: Option<f64>,
 }
 
 /// The session under control.

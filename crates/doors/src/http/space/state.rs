@@ -8,11 +8,12 @@ use wh_client::{Gone, UiFacts};
 use wh_core::space::ParticipantId;
 use wh_core::space::envelope::{self, Envelope};
 use wh_core::space::event::{Activity, Status};
+use wh_core::space::harness::Usage;
 use wh_core::space::item::{Body, Item};
 use wh_core::space::question::QuestionKind;
 use wh_core::space::state::{Participant, State, Targets};
 use wh_wire::control::{
-    Acknowledgement, Acknowledgements, ActiveStream, AgentSession, ChatTargets, ClientState, Message,
+    Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, Message,
     ParticipantStatus, PauseState, PendingOperation, Reasoning, SignalBoard, SignalPause, StreamFrame, Streams, Tool,
     Ui,
 };
@@ -209,7 +210,8 @@ fn sessions(state: &State) -> BTreeMap<String, AgentSession> {
             let item = state.items.get(&question.as_str().into());
             body.turn = item.and_then(|item| item.turn.as_ref()).map(ToString::to_string);
         }
-        Some(AgentSession { model: one.capabilities.model.clone(), mode: one.capabilities.mode.clone(), ..body })
+        let (model, mode) = (one.capabilities.model.clone(), one.capabilities.mode.clone());
+        Some(AgentSession { model, mode, usage: one.usage.map(usage), ..body })
     };
     state.participants.iter().filter_map(|(id, one)| Some((id.to_string(), session(one)?))).collect()
 }
@@ -231,5 +233,16 @@ pub(super) fn session_body(status: &Status) -> AgentSession {
         reason,
         model: None,
         mode: None,
+        usage: None,
+    }
+}
+
+fn usage(usage: Usage) -> AgentUsage {
+    AgentUsage {
+        context_tokens: usage.context_tokens,
+        context_limit: usage.context_limit,
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cost: usage.cost,
     }
 }

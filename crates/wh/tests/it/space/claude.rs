@@ -131,8 +131,9 @@ fn two_turns_and_the_history_is_its_own_transcript() {
         let thinks = |message: &Value| message["kind"].as_str().is_some_and(|kind| kind.starts_with("reasoning/"));
         let thoughts: Vec<&Value> = messages["messages"].as_array().unwrap().iter().filter(|one| thinks(one)).collect();
         assert!(json!(thoughts).to_string().contains("about it"), "{messages}");
-        let cost = state(&wh)["sessions"]["claude"].clone();
-        assert!(cost.to_string().contains("cost"), "what it cost is told: {cost}");
+        let usage = state(&wh)["sessions"]["claude"]["usage"].clone();
+        assert!(usage["cost"].as_f64().is_some_and(|cost| cost > 0.0), "what it cost is told: {usage}");
+        assert!(usage["outputTokens"].as_u64().is_some_and(|tokens| tokens > 0), "{usage}");
     });
 }
 
