@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wh_agents::port::{Agent, Harness, Resume, Start, StartError};
+use wh_agents::port::{Agent, AgentFacts, Harness, Resume, Start, StartError};
 use wh_client::Ui;
 use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
@@ -41,6 +41,7 @@ Examples:
   wh --control-port 9090                                    the built-in agent, and a door for others
   wh --agent claude --model sonnet                          Claude Code, which must be installed
   wh --agent claude --continue                              the newest conversation of this directory
+  wh --agent claude --agent demo                            both in one space; /target says who is meant
   wh space connect --headless --control-port 9090 &         no terminal needed
   curl localhost:9090/message -d '{\"message\":\"hello\"}'
   curl localhost:9090/history
@@ -86,9 +87,9 @@ enum ThemeChoice {
 /// How a space is opened.
 #[derive(Debug, Args)]
 pub struct SpaceArguments {
-    /// The agent to talk to: `demo`, which is built in, or `claude` (Claude Code)
-    #[arg(long, value_name = "AGENT", default_value = "demo", env = "WH_AGENT")]
-    agent: String,
+    /// The agent to talk to: `demo`, which is built in, or `claude` (Claude Code); may be repeated
+    #[arg(long = "agent", value_name = "AGENT", default_value = "demo", env = "WH_AGENT", value_delimiter = ',')]
+    agents: Vec<String>,
 
     /// The model that the agent begins with [default: its own choice]
     #[arg(long, value_name = "MODEL", env = "WH_MODEL")]
@@ -170,7 +171,7 @@ impl SpaceArguments {
         }
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         self.own_name()?;
-        let agent = self.known_agent()?;
+        let agents = self.known_agents()?;
         let control = self.control.open().await?;
         let directory = self.directory()?;
         let mut start = Start::new(&directory);
@@ -181,26 +182,46 @@ impl SpaceArguments {
             None => self.latest.then_some(Resume::Latest),
         };
         start.may_skip_permissions = self.allow_skipping_permissions;
-        let harness = agent.start(start).await.map_err(|error| cannot_start(&error))?;
-
-        let opened = self.open(agent.as_ref(), harness, person.as_ref(), control, directory).await?;
+        let mut started = Vec::new();
+        for agent in agents {
+            let harness = agent.start(start.clone()).await.map_err(|error| cannot_start(&error))?;
+            started.push((agent.facts(), harness));
+        }
+        let opened = self.open(started, person.as_ref(), control, directory).await?;
         let code = opened.live(person, &mut signals).await;
         Ok(ExitCode::from(code))
     }
 
-    fn known_agent(&self) -> Result<Arc<dyn Agent>, Failure> {
+    /// The agents that were asked for, each once.
+    fn known_agents(&self) -> Result<Vec<Arc<dyn Agent>>, Failure> {
+        let mut ids: Vec<&str> = Vec::new();
+        for id in self.agents.iter().map(String::as_str) {
+            if ids.contains(&id) {
+                return Err(Failure::new(code::USAGE, format!("the agent {id:?} is named twice")));
+            }
+            ids.push(id);
+        }
+        let for_one = self.model.is_some() || self.mode.is_some() || self.resume.is_some() || !self.arguments.is_empty();
+        if ids.len() > 1 && for_one {
+            return Err(Failure::new(code::USAGE, "--model, --mode, --resume and ARGS are for one agent")
+                .hint("name one agent, or choose later, with /target and /model"));
+        }
+        ids.into_iter().map(|id| self.known_agent(id)).collect()
+    }
+
+    fn known_agent(&self, id: &str) -> Result<Arc<dyn Agent>, Failure> {
         // Our own binary stands between wh and an agent's process, so that nothing of it outlives wh.
         let keeper = wh_pipe::keeper::own_command();
         let keeper = keeper.map_err(|error| Failure::new(code::FAILED, format!("wh cannot find itself: {error}")))?;
-        wh_agents::by_id(&self.agent, Some(keeper)).ok_or_else(|| {
+        wh_agents::by_id(id, Some(keeper)).ok_or_else(|| {
             let known: Vec<String> = wh_agents::known(None).iter().map(|agent| agent.facts().id).collect();
-            Failure::new(code::USAGE, format!("there is no agent {:?}", self.agent))
+            Failure::new(code::USAGE, format!("there is no agent {id:?}"))
                 .hint(format!("choose one of {}; any other program runs with `wh run -- PROGRAM`", known.join(", ")))
         })
     }
 
     fn own_name(&self) -> Result<ParticipantId, Failure> {
-        let taken = [self.agent.as_str(), "system"].contains(&self.me.as_str());
+        let taken = self.me == "system" || self.agents.contains(&self.me);
         if taken || self.me.is_empty() || self.me.contains(|letter: char| letter.is_whitespace() || letter.is_control())
         {
             return Err(Failure::new(code::USAGE, format!("{:?} cannot be your name in the space", self.me))
@@ -215,21 +236,24 @@ impl SpaceArguments {
         entered.ok_or_else(|| Failure::new(code::USAGE, format!("{} is not a directory", wanted.display())))
     }
 
-    /// Makes the space, its terminal and its door, and has the agent take part.
+    /// Makes the space, its terminal and its door, and has the agents take part.
     async fn open(
         self,
-        agent: &dyn Agent,
-        harness: Harness,
+        started: Vec<(AgentFacts, Harness)>,
         person: Option<&Person>,
         control: Option<Control>,
         directory: PathBuf,
     ) -> Result<OpenSpace, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
-        let (facts, me) = (agent.facts(), self.own_name()?);
+        let me = self.own_name()?;
         let running = RunningSpace::start(&self.name, me.clone());
-        running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;
+        let mut titles = Vec::new();
+        for (facts, harness) in started {
+            running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;
+            titles.push(facts.title);
+        }
         let size = person.map_or(self.size, Person::size);
-        let command = vec!["wh".to_owned(), "--agent".to_owned(), facts.id.clone()];
+        let command = vec!["wh".to_owned(), "--agent".to_owned(), self.agents.join(",")];
         let words: Vec<OsString> = command.iter().map(OsString::from).collect();
         let recording = self.record.open(&words, size, "xterm-256color".to_owned())?;
         let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
@@ -245,7 +269,7 @@ impl SpaceArguments {
         let (ui, port) = Ui::new();
         let options = Options {
             theme: self.theme.theme(person.is_some()),
-            agent: Some(facts.title),
+            agent: Some(titles.join(", ")),
             directory,
             door: control.as_ref().map(|control| control.address.port()),
             ..Options::new(me.clone())

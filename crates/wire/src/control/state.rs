@@ -275,7 +275,7 @@ pub struct AgentSession {
     /// The mode in use.
     pub mode: Option<String>,
     /// What it has cost so far, once it has said.
-    pub usage: Option<AgentUsage>,
+    pub usage: Option<Box<AgentUsage>>,
 }
 
 /// What an agent has cost so far.

@@ -211,7 +211,7 @@ fn sessions(state: &State) -> BTreeMap<String, AgentSession> {
             body.turn = item.and_then(|item| item.turn.as_ref()).map(ToString::to_string);
         }
         let (model, mode) = (one.capabilities.model.clone(), one.capabilities.mode.clone());
-        Some(AgentSession { model, mode, usage: one.usage.map(usage), ..body })
+        Some(AgentSession { model, mode, usage: one.usage.map(usage).map(Box::new), ..body })
     };
     state.participants.iter().filter_map(|(id, one)| Some((id.to_string(), session(one)?))).collect()
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wh_testkit::wh::Wh;
 use wh_testkit::{Lab, eventually, process};
 
-use super::{ask, chats, finished, state};
+use super::{answer, ask, chats, finished, option, state};
 use crate::WH;
 use crate::stream::{Watcher, WebSocket};
 
@@ -255,5 +255,36 @@ fn messages_that_come_before_it_is_ready_wait() {
         });
         assert_eq!(finished(&wh, "early-1")["stage"], "finished");
         assert_eq!(lab.model.prompts(), ["early"]);
+    });
+}
+
+#[test]
+fn it_shares_a_space_with_another_agent() {
+    Lab::inside("space::claude::it_shares_a_space_with_another_agent", |lab| {
+        let wh = claude(lab, &["--agent", "demo"]);
+        for (agent, others) in [("claude", "demo"), ("demo", "claude")] {
+            assert_eq!(wh.post("/control/command", json!({ "command": format!("/target {agent}") })).status, 200);
+            let before = chats(&wh).iter().filter(|(from, _)| from == others).count();
+            assert_eq!(ask(&wh, &format!("hello {agent}"))["stage"], "finished");
+            let all = chats(&wh);
+            assert!(all.iter().any(|(from, text)| from == agent && text.contains(&format!("hello {agent}"))), "{all:?}");
+            assert_eq!(all.iter().filter(|(from, _)| from == others).count(), before, "{others} was not meant");
+        }
+        wh.post("/control/command", json!({ "command": "/target claude demo" }));
+        let sent = wh.post("/message", json!({ "message": "tool: touch both.txt", "request_id": "both" }));
+        assert_eq!(sent.status, 200, "{}", sent.text());
+        wh.post("/control/command", json!({ "command": "/target demo" }));
+        wh.post("/message", json!({ "message": "/demo ask", "request_id": "other" }));
+        let open = eventually("both ask", || {
+            let open = wh.get("/control/questions").json()["questions"].as_array().unwrap().clone();
+            (open.len() == 2).then_some(open)
+        });
+        for question in open.iter().rev() {
+            let answered = answer(&wh, question["id"].as_str().unwrap(), &option(question, "allow_once"));
+            assert_eq!(answered.status, 200, "{}", answered.text());
+        }
+        assert_eq!(finished(&wh, "both")["stage"], "finished");
+        assert_eq!(finished(&wh, "other")["stage"], "finished");
+        assert!(lab.project.join("both.txt").exists());
     });
 }
