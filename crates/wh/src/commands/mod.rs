@@ -2,6 +2,7 @@
 
 mod completions;
 mod demo;
+mod doctor;
 mod key;
 mod ls;
 mod man;
@@ -42,6 +43,7 @@ pub enum Command {
     Shot(shot::Shot),
     Play(play::Play),
     Demo(demo::Demo),
+    Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -64,6 +66,7 @@ impl Command {
             Self::Shot(command) => command.run(),
             Self::Play(command) => command.run(),
             Self::Demo(command) => command.run(),
+            Self::Doctor(command) => command.run(),
             Self::Completions(command) => command.run(),
             Self::Man(command) => command.run(),
         }

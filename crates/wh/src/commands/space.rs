@@ -201,7 +201,8 @@ impl SpaceArguments {
             }
             ids.push(id);
         }
-        let for_one = self.model.is_some() || self.mode.is_some() || self.resume.is_some() || !self.arguments.is_empty();
+        let for_one =
+            self.model.is_some() || self.mode.is_some() || self.resume.is_some() || !self.arguments.is_empty();
         if ids.len() > 1 && for_one {
             return Err(Failure::new(code::USAGE, "--model, --mode, --resume and ARGS are for one agent")
                 .hint("name one agent, or choose later, with /target and /model"));

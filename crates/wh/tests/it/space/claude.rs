@@ -267,7 +267,10 @@ fn it_shares_a_space_with_another_agent() {
             let before = chats(&wh).iter().filter(|(from, _)| from == others).count();
             assert_eq!(ask(&wh, &format!("hello {agent}"))["stage"], "finished");
             let all = chats(&wh);
-            assert!(all.iter().any(|(from, text)| from == agent && text.contains(&format!("hello {agent}"))), "{all:?}");
+            assert!(
+                all.iter().any(|(from, text)| from == agent && text.contains(&format!("hello {agent}"))),
+                "{all:?}"
+            );
             assert_eq!(all.iter().filter(|(from, _)| from == others).count(), before, "{others} was not meant");
         }
         wh.post("/control/command", json!({ "command": "/target claude demo" }));
@@ -286,5 +289,28 @@ fn it_shares_a_space_with_another_agent() {
         assert_eq!(finished(&wh, "both")["stage"], "finished");
         assert_eq!(finished(&wh, "other")["stage"], "finished");
         assert!(lab.project.join("both.txt").exists());
+    });
+}
+
+#[test]
+fn the_doctor_says_whether_it_can_be_used() {
+    Lab::inside("space::claude::the_doctor_says_whether_it_can_be_used", |lab| {
+        let report = |with_key: bool| {
+            let mut wh = lab.command(WH);
+            if !with_key {
+                wh.env_remove("ANTHROPIC_API_KEY");
+            }
+            let output = wh.args(["doctor", "--json"]).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let text = String::from_utf8(output.stdout).unwrap();
+            let objects = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            objects.into_iter().find(|one| one["agent"] == "claude").unwrap()
+        };
+        let usable = report(true);
+        assert_eq!((&usable["installed"], &usable["logged_in"]), (&json!(true), &json!("yes")), "{usable}");
+        assert!(usable["version"].as_str().unwrap().starts_with("2."), "{usable}");
+        let lacking = report(false);
+        assert_eq!((&lacking["installed"], &lacking["logged_in"]), (&json!(true), &json!("no")), "{lacking}");
+        assert!(lacking["hint"].as_str().unwrap().contains("claude auth login"), "{lacking}");
     });
 }

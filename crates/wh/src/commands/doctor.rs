@@ -1,0 +1,123 @@
+//! `wh doctor`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+use wh_agents::port::{AgentFacts, Installation, Login, Readiness};
+
+use crate::failure::{Failure, code, with_exit_codes};
+use crate::print::{clean_line, json_line, print};
+
+/// Say which agents can be used here, and what is missing
+///
+/// Looks for each agent that wh knows: whether it is installed, which version, whether somebody is logged in, and what to
+/// run where something is missing. Nothing is changed, and no conversation is begun.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'"))]
+pub struct Doctor {
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let found = runtime.map_err(|error| failed(&error))?.block_on(look());
+        let lines: Vec<String> = if self.json {
+            found.iter().map(|(facts, readiness)| json_line(&object(facts, readiness).to_string())).collect()
+        } else {
+            let width = found.iter().map(|(facts, _)| facts.id.len()).max().unwrap_or_default();
+            found.iter().map(|(facts, readiness)| paragraph(facts, readiness, width)).collect()
+        };
+        print(&lines.concat())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// All at once: each may have to start a program that takes a second.
+async fn look() -> Vec<(AgentFacts, Readiness)> {
+    let looks = wh_agents::known(None).into_iter().map(|agent| {
+        tokio::spawn(async move {
+            let readiness = agent.check().await;
+            (agent.facts(), readiness)
+        })
+    });
+    let mut found = Vec::new();
+    for look in looks.collect::<Vec<_>>() {
+        found.extend(look.await.ok());
+    }
+    found
+}
+
+fn object(facts: &AgentFacts, readiness: &Readiness) -> Value {
+    let (path, version) = match &readiness.installation {
+        Installation::Installed { path, version } => (Some(path.to_string_lossy().into_owned()), version.clone()),
+        Installation::BuiltIn => (None, Some(env!("CARGO_PKG_VERSION").to_owned())),
+        Installation::Missing => (None, None),
+    };
+    let (login, account) = match &readiness.login {
+        Login::NotNeeded => ("not_needed", None),
+        Login::Yes { account } => ("yes", account.clone()),
+        Login::No => ("no", None),
+        Login::Unknown => ("unknown", None),
+    };
+    json!({
+        "agent": facts.id,
+        "title": facts.title,
+        "installed": readiness.installation.is_present(),
+        "path": path,
+        "version": version,
+        "logged_in": login,
+        "account": account,
+        "hint": readiness.hint,
+    })
+}
+
+fn paragraph(facts: &AgentFacts, readiness: &Readiness, width: usize) -> String {
+    let installation = match &readiness.installation {
+        Installation::BuiltIn => "built in".to_owned(),
+        Installation::Installed { path, version } => {
+            format!("{} at {}", version.as_deref().unwrap_or("installed"), path.display())
+        }
+        Installation::Missing => "not installed".to_owned(),
+    };
+    let login = match &readiness.login {
+        _ if !readiness.installation.is_present() => String::new(),
+        Login::NotNeeded => String::new(),
+        Login::Yes { account: Some(account) } => format!(", logged in by {account}"),
+        Login::Yes { account: None } => ", logged in".to_owned(),
+        Login::No => ", not logged in".to_owned(),
+        Login::Unknown => ", login unknown".to_owned(),
+    };
+    let mut lines = clean_line(&format!("{:<width$}  {}: {installation}{login}", facts.id, facts.title)) + "\n";
+    if let Some(hint) = &readiness.hint {
+        lines.push_str(&clean_line(&format!("{:<width$}  {hint}", "")));
+        lines.push('\n');
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> AgentFacts {
+        AgentFacts { id: "claude".to_owned(), title: "Claude Code".to_owned(), install_hint: None, login_hint: None }
+    }
+
+    #[test]
+    fn what_is_missing_comes_with_what_to_run() {
+        let missing = Readiness {
+            installation: Installation::Missing,
+            login: Login::Unknown,
+            hint: Some("run `npm install`".to_owned()),
+        };
+        assert_eq!(paragraph(&facts(), &missing, 6), "claude  Claude Code: not installed\n        run `npm install`\n");
+        let installation = Installation::Installed { path: "/bin/claude".into(), version: Some("2.1".to_owned()) };
+        let ready = Readiness { installation, login: Login::Yes { account: Some("KEY".to_owned()) }, hint: None };
+        assert_eq!(paragraph(&facts(), &ready, 6), "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n");
+    }
+}
