@@ -17,9 +17,9 @@ pub struct Client {
     connection: Connection,
     events: Events,
     hello: Value,
-    /// Prompts that were sent, and turns that have ended.
-    sent: u64,
-    ended: u64,
+    /// The prompt whose turn is not over, by its id. There is one at most: Claude Code takes what is said while it works
+    /// into the turn that runs, and gives no result of its own to it.
+    current: Option<String>,
 }
 
 impl Client {
@@ -30,7 +30,7 @@ impl Client {
     /// If it is not installed, cannot be started, or does not answer in time.
     pub async fn connect(options: &Options) -> Result<Self, Error> {
         let (connection, events, hello) = Connection::start(options).await?;
-        Ok(Self { connection, events, hello, sent: 0, ended: 0 })
+        Ok(Self { connection, events, hello, current: None })
     }
 
     /// What it said of itself at the start.
@@ -48,7 +48,8 @@ impl Client {
         &self.connection
     }
 
-    /// Says something, and gives the turn that comes of it. A turn before that was not read to its end is passed over.
+    /// Says something, and gives the turn that comes of it. If the turn before was not read to its end, that end is waited
+    /// for first: [interrupt](Turn::interrupt) what need not go on.
     ///
     /// # Errors
     ///
@@ -63,11 +64,48 @@ impl Client {
     ///
     /// If it is gone.
     pub async fn say(&mut self, content: UserContent) -> Result<Turn<'_>, Error> {
+        while self.current.is_some() {
+            self.read().await?;
+        }
+        // Claude Code can begin a turn by itself: one that has come and gone since is not the answer to this.
+        while let Some(event) = self.events.ready() {
+            if let Event::Closed(closed) = event {
+                return Err(Error::Disconnected(closed.reason().into()));
+            }
+        }
         let id = uuid();
-        self.connection.send(UserInput { uuid: Some(id.clone()), ..UserInput::from(content) }).await?;
-        self.sent += 1;
-        let number = self.sent;
-        Ok(Turn { client: self, number, id, over: false })
+        let input = UserInput { uuid: Some(id.clone()), ..UserInput::from(content) };
+        // Even if nobody waits to hear that it was sent, it is.
+        self.current = Some(id.clone());
+        self.connection.send(input).await?;
+        Ok(Turn { client: self, id, over: false })
+    }
+
+    /// The next message. The result of the current prompt ends it.
+    async fn read(&mut self) -> Result<Message, Error> {
+        loop {
+            let message = match self.events.next().await {
+                Some(Event::Message(message)) => message,
+                Some(Event::Closed(closed)) => {
+                    self.current = None;
+                    return Err(Error::Disconnected(closed.reason().into()));
+                }
+                None => {
+                    self.current = None;
+                    return Err(self.connection.why_gone().await);
+                }
+                Some(_) => continue,
+            };
+            if let (Message::Result(result), Some(current)) = (&message, &self.current) {
+                // Newer versions say whose result it is.
+                let whose = &result.user_message_uuids;
+                if !whose.is_empty() && !whose.contains(current) {
+                    continue;
+                }
+                self.current = None;
+            }
+            return Ok(message);
+        }
     }
 
     /// Lets it end, and waits for that.
@@ -93,7 +131,6 @@ impl Deref for Client {
 #[derive(Debug)]
 pub struct Turn<'a> {
     client: &'a mut Client,
-    number: u64,
     id: String,
     over: bool,
 }
@@ -110,30 +147,12 @@ impl Turn<'_> {
     ///
     /// If Claude Code is gone before the turn was over.
     pub async fn next(&mut self) -> Option<Result<Message, Error>> {
-        while !self.over {
-            let message = match self.client.events.next().await {
-                Some(Event::Message(message)) => message,
-                Some(Event::Closed(closed)) => {
-                    self.over = true;
-                    return Some(Err(Error::Disconnected(closed.reason().into())));
-                }
-                None => {
-                    self.over = true;
-                    return Some(Err(Error::Disconnected("it has ended before".into())));
-                }
-                Some(_) => continue,
-            };
-            // What belongs to a turn before, whose reader went away, is passed over.
-            let ours = self.client.ended + 1 == self.number;
-            if matches!(message, Message::Result(_)) {
-                self.client.ended += 1;
-                self.over = ours;
-            }
-            if ours {
-                return Some(Ok(message));
-            }
+        if self.over {
+            return None;
         }
-        None
+        let message = self.client.read().await;
+        self.over = self.client.current.is_none();
+        Some(message)
     }
 
     /// Reads to the end, and gives the result.

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use serde_json::Value;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 use wh_pipe::{Exit, Pending, Writer};
 use wh_wire::claude::{Answer, Ask, DecodeError, Message, Outgoing, Refusal, Request, Unknown, UserInput, request_id};
 
@@ -22,6 +23,9 @@ use self::room::Room;
 use crate::chance::random;
 use crate::error::Error;
 use crate::options::Options;
+
+/// How long we wait to learn why nothing can be sent any more: the program's end is seen a little after its pipe breaks.
+const AFTERMATH: Duration = Duration::from_secs(2);
 
 /// What comes from Claude Code, in its order.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +86,8 @@ struct Shared {
     asks: Mutex<HashMap<String, Option<AbortHandle>>>,
     room: Room,
     stop: Notify,
+    /// Why it is gone, once it is.
+    gone: watch::Sender<Option<Arc<str>>>,
     counter: AtomicU64,
     timeout: Duration,
 }
@@ -99,7 +105,8 @@ impl Drop for Held {
 /// What comes from Claude Code. Whoever holds it reads it: when too much waits, Claude Code has to wait too.
 #[derive(Debug)]
 pub struct Events {
-    receiver: mpsc::UnboundedReceiver<Event>,
+    /// With the length of the line that it was: the room counts it. Bounded by that room.
+    receiver: mpsc::UnboundedReceiver<(Event, usize)>,
     shared: Arc<Shared>,
     _held: Arc<Held>,
 }
@@ -107,9 +114,23 @@ pub struct Events {
 impl Events {
     /// The next, `None` after [`Event::Closed`]. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
-        let event = self.receiver.recv().await;
-        self.shared.room.taken();
-        event
+        let (event, bytes) = self.receiver.recv().await?;
+        self.shared.room.taken(bytes);
+        Some(event)
+    }
+
+    /// What has come already; `None` when nothing waits.
+    pub(crate) fn ready(&mut self) -> Option<Event> {
+        let (event, bytes) = self.receiver.try_recv().ok()?;
+        self.shared.room.taken(bytes);
+        Some(event)
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.receiver.close();
+        self.shared.room.abandon();
     }
 }
 
@@ -117,11 +138,11 @@ impl Stream for Events {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        let event = self.receiver.poll_recv(context);
-        if event.is_ready() {
-            self.shared.room.taken();
-        }
-        event
+        self.receiver.poll_recv(context).map(|next| {
+            let (event, bytes) = next?;
+            self.shared.room.taken(bytes);
+            Some(event)
+        })
     }
 }
 
@@ -149,6 +170,7 @@ impl Connection {
             asks: Mutex::default(),
             room: Room::default(),
             stop: Notify::new(),
+            gone: watch::Sender::new(None),
             counter: AtomicU64::new(0),
             timeout: options.control_timeout,
         });
@@ -175,8 +197,19 @@ impl Connection {
         let reply = self.shared.pending.open(id.clone(), Some(timeout));
         // Its reply is behind everything that waits to be read.
         self.shared.room.wake();
-        self.shared.send(&Outgoing::request(id, request)).await?;
-        match reply.await {
+        let outgoing = Outgoing::request(id, request);
+        let send = self.shared.send(&outgoing);
+        tokio::pin!(reply, send);
+        let reply = tokio::select! {
+            biased;
+            // The time runs, and the program can go, also while it does not read.
+            reply = &mut reply => reply,
+            sent = &mut send => {
+                sent?;
+                reply.await
+            }
+        };
+        match reply {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(refusal)) => Err(Error::refused(name, refusal)),
             Err(error) => Err(Error::no_reply(name, error)),
@@ -218,6 +251,11 @@ impl Connection {
         Ok(true)
     }
 
+    /// What to say to whoever comes after its end.
+    pub(crate) async fn why_gone(&self) -> Error {
+        self.shared.why("it has ended before").await
+    }
+
     /// Lets it end: its input is closed, and what does not end by itself is ended. [`Event::Closed`] tells when.
     pub fn close(&self) {
         self.shared.stop.notify_one();
@@ -226,9 +264,21 @@ impl Connection {
 
 impl Shared {
     async fn send(&self, outgoing: &Outgoing) -> Result<(), Error> {
-        let broken = |reason: String| Error::Disconnected(reason.into());
-        let line = outgoing.encode().map_err(|error| broken(error.to_string()))?;
-        self.writer.line(line.trim_end_matches('\n')).await.map_err(|error| broken(error.to_string()))
+        let line = outgoing.encode().map_err(|error| Error::Disconnected(error.to_string().into()))?;
+        match self.writer.line(line.trim_end_matches('\n')).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.why(&error.to_string()).await),
+        }
+    }
+
+    /// Why it is gone, as its own end tells; otherwise what we have seen of it.
+    async fn why(&self, seen: &str) -> Error {
+        let mut gone = self.gone.subscribe();
+        let reason = match timeout(AFTERMATH, gone.wait_for(Option::is_some)).await {
+            Ok(Ok(reason)) => reason.clone(),
+            _ => None,
+        };
+        Error::Disconnected(reason.unwrap_or_else(|| seen.into()))
     }
 
     /// Whether the question was open; it no longer is.

@@ -46,16 +46,16 @@ impl Handlers {
         match kind {
             AskKind::CanUseTool(ask) => match &self.permission {
                 Some(handler) => {
-                    let answer = handler((**ask).clone());
-                    Fate::Answered(Box::pin(async move { Outgoing::success(id, answer.await) }))
+                    let (handler, ask) = (Arc::clone(handler), (**ask).clone());
+                    Fate::Answered(Box::pin(async move { Outgoing::success(id, handler(ask).await) }))
                 }
                 None if forward => Fate::Forwarded,
                 None => refuse(id, "nobody is here to be asked for a permission"),
             },
             AskKind::Elicitation(ask) => match &self.elicitation {
                 Some(handler) => {
-                    let answer = handler((**ask).clone());
-                    Fate::Answered(Box::pin(async move { Outgoing::success(id, answer.await) }))
+                    let (handler, ask) = (Arc::clone(handler), (**ask).clone());
+                    Fate::Answered(Box::pin(async move { Outgoing::success(id, handler(ask).await) }))
                 }
                 None if forward => Fate::Forwarded,
                 None => {
@@ -65,8 +65,8 @@ impl Handlers {
             },
             AskKind::HookCallback(ask) => match self.hooks.get(&ask.callback_id) {
                 Some(handler) => {
-                    let answer = handler(ask.input.clone());
-                    Fate::Answered(Box::pin(async move { Outgoing::success(id, answer.await) }))
+                    let (handler, input) = (Arc::clone(handler), ask.input.clone());
+                    Fate::Answered(Box::pin(async move { Outgoing::success(id, handler(input).await) }))
                 }
                 None => refuse(id, &format!("no hook is registered as {:?}", ask.callback_id)),
             },
