@@ -1,0 +1,114 @@
+//! Prompts, and the turns that come of them.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use wh_claude::protocol::{InputBlock, UserContent};
+use wh_claude::{Error, Message};
+
+use crate::fake::{Fake, soon};
+
+#[tokio::test]
+async fn two_prompts_are_two_turns() {
+    let fake = Fake::new(
+        r#"hello
+        expect '"one"'; delta f; words first; words ' and more'; result r1
+        expect '"two"'; words second; result r2"#,
+    );
+    let mut client = fake.client().await;
+    let mut turn = soon(client.prompt("one")).await.unwrap();
+    let mut kinds = Vec::new();
+    while let Some(message) = soon(turn.next()).await {
+        kinds.push(match message.unwrap() {
+            Message::Stream(_) => "stream",
+            Message::Assistant(_) => "assistant",
+            Message::Result(_) => "result",
+            other => panic!("{other:?}"),
+        });
+    }
+    assert_eq!(kinds, ["stream", "assistant", "assistant", "result"]);
+    assert!(soon(turn.next()).await.is_none());
+    assert_eq!(soon(soon(client.prompt("two")).await.unwrap().text()).await.unwrap(), "second");
+}
+
+#[tokio::test]
+async fn the_text_is_all_that_was_said() {
+    let fake = Fake::new("hello; expect '\"user\"'; words first; words ' and more'; result r1");
+    let mut client = fake.client().await;
+    assert_eq!(soon(soon(client.prompt("one")).await.unwrap().text()).await.unwrap(), "first and more");
+}
+
+#[tokio::test]
+async fn an_abandoned_turn_is_passed_over_by_the_next() {
+    let fake = Fake::new(
+        r#"hello
+        expect '"one"'; words first; until_there gate; words more; result r1
+        expect '"two"'; words second; result r2"#,
+    );
+    let mut client = fake.client().await;
+    let mut turn = soon(client.prompt("one")).await.unwrap();
+    assert!(matches!(soon(turn.next()).await, Some(Ok(Message::Assistant(_)))));
+    drop(turn);
+    // What is said to it while it works would be taken into the turn that runs, and have no result of its own.
+    {
+        let early = client.prompt("too early");
+        tokio::pin!(early);
+        assert!(poll_fn(|context| Poll::Ready(early.as_mut().poll(context).is_pending())).await);
+    }
+    assert_eq!(fake.heard().len(), 2, "nothing was said");
+    fake.open("gate");
+    assert_eq!(soon(soon(client.prompt("two")).await.unwrap().text()).await.unwrap(), "second");
+}
+
+#[tokio::test]
+async fn what_it_began_by_itself_is_not_the_answer_to_a_prompt() {
+    let fake = Fake::new(
+        r#"hello
+        expect '"one"'; words first; result r1
+        words 'a task has ended'; result r1b
+        expect '"mcp_status"'; reply '{}'
+        expect '"two"'; uuid=${line#*'"uuid":"'}; uuid=${uuid%%'"'*}
+        words aside; result aside ',"user_message_uuids":["of-another"]'
+        words second; result r2 ",\"user_message_uuids\":[\"$uuid\"]""#,
+    );
+    let mut client = fake.client().await;
+    assert_eq!(soon(soon(client.prompt("one")).await.unwrap().text()).await.unwrap(), "first");
+    // Its reply comes behind everything of the turn that nobody asked for.
+    soon(client.mcp_status()).await.unwrap();
+    let result = soon(soon(client.prompt("two")).await.unwrap().result()).await.unwrap();
+    assert_eq!(result.result.as_deref(), Some("r2"));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cut_off_ends_with_the_reason() {
+    let fake = Fake::new("hello; expect '\"user\"'; words first; echo 'killed by the weather' >&2; exit 9");
+    let mut client = fake.client().await;
+    let mut turn = soon(client.prompt("one")).await.unwrap();
+    assert!(matches!(soon(turn.next()).await, Some(Ok(Message::Assistant(_)))));
+    let error = soon(turn.next()).await.unwrap().unwrap_err();
+    let reason = "it exited with 9: killed by the weather";
+    assert!(matches!(&error, Error::Disconnected(why) if &**why == reason), "{error}");
+    assert!(soon(turn.next()).await.is_none());
+    let error = soon(client.prompt("two")).await.unwrap_err();
+    assert!(matches!(&error, Error::Disconnected(why) if &**why == reason), "{error}");
+}
+
+#[tokio::test]
+async fn a_prompt_may_have_pictures() {
+    let fake = Fake::new("hello; expect '\"user\"'; result seen");
+    let mut client = fake.client().await;
+    let source = serde_json::json!({"type": "base64", "media_type": "image/png", "data": "AAAA"});
+    let blocks = vec![InputBlock::Text { text: "what is it?".into() }, InputBlock::Image { source: source.clone() }];
+    let turn = soon(client.say(UserContent::Blocks(blocks))).await.unwrap();
+    soon(turn.result()).await.unwrap();
+    assert_eq!(fake.heard()[1]["message"]["content"][1]["source"], source);
+}
+
+#[tokio::test]
+async fn a_line_end_in_a_prompt_stays_in_its_line() {
+    let fake = Fake::new("hello; expect '\"user\"'; result r");
+    let mut client = fake.client().await;
+    let text = "one\ntwo\r\n\u{2028}three \"quoted\" \\ back";
+    soon(soon(client.prompt(text)).await.unwrap().result()).await.unwrap();
+    assert_eq!(fake.heard()[1]["message"]["content"], text);
+}
