@@ -26,6 +26,11 @@
 //! Nothing of Wheelhouse's terminal or user interface comes along with this crate: it stands on `wh-wire` (what is said)
 //! and `wh-pipe` (how a program is spoken to). Wheelhouse's own harness for Claude Code is a user of it.
 
+/// What the guide shows compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/claude-sdk.md")]
+struct Guide;
+
 mod chance;
 mod client;
 mod connection;

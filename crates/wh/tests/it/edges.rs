@@ -8,12 +8,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may depend on whom. `docs/architecture.md` says why.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("wh-wire", &[]),
     ("wh-core", &["wh-wire"]),
     ("wh-pipe", &[]),
+    ("wh-claude", &["wh-pipe", "wh-wire"]),
     ("wh-screen", &["wh-core", "wh-pipe"]),
-    ("wh-agents", &["wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
+    ("wh-agents", &["wh-claude", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
