@@ -184,7 +184,7 @@ impl Options {
         self
     }
 
-    /// Keeps what files were before each prompt, so that [`rewind_files`](crate::Client::rewind_files) can bring it back.
+    /// Keeps what files were before each prompt, so that [`rewind_files`](crate::Connection::rewind_files) can bring it back.
     pub fn file_checkpoints(mut self, keep: bool) -> Self {
         self.checkpoints = keep;
         self

@@ -88,8 +88,9 @@ impl Fake {
         Pid::from_raw(text.trim().parse().expect("a process id"))
     }
 
-    /// Waits until the process is gone.
+    /// Waits until the process has been there and is gone.
     pub async fn gone(&self, name: &str) {
+        soon(until(|| fs::read_to_string(self.path(name)).ok().filter(|text| text.ends_with('\n')))).await;
         let pid = self.process(name);
         soon(until(|| (!running(pid)).then_some(()))).await;
     }
