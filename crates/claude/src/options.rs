@@ -148,6 +148,12 @@ impl Options {
         self
     }
 
+    /// The model to begin with, or none: Claude Code's own choice.
+    pub fn model_or_default(mut self, model: Option<&str>) -> Self {
+        self.model = model.map(str::to_owned);
+        self
+    }
+
     /// The permission mode to begin in.
     pub fn permission_mode(mut self, mode: PermissionMode) -> Self {
         self.permission_mode = Some(mode);

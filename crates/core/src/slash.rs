@@ -221,10 +221,16 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
             call(Call::Forget { newest, count: count.map_err(|_| wrong("the count must be a number"))? })?
         }
         "clear" => call_any(Call::Clear),
-        "compact" => {
-            let tokens = words.get(1).map(|word| word.parse::<u64>()).transpose();
-            call_any(Call::Compact { tokens: tokens.map_err(|_| wrong("the tokens must be a number"))? })
-        }
+        "compact" => match &words[..] {
+            [] => call_any(Call::Compact { tokens: None }),
+            [word] | [_, word] if word.parse::<u64>().is_ok() => {
+                let whom = (words.len() == 2).then(|| ParticipantId::from(words[0]));
+                Slash::Space(Command::Call(whom, Call::Compact { tokens: word.parse().ok() }))
+            }
+            [_] => call_any(Call::Compact { tokens: None }),
+            // What an agent is to keep in mind while it does so is its own matter.
+            _ => Slash::Space(Command::OfAgent { name: name.to_owned(), line: line.to_owned() }),
+        },
         "restart" => call_any(Call::Restart),
         "mcp" | "context" | "rewind" | "login" | "logout" => {
             let call = Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) };

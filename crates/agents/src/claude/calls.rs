@@ -1,8 +1,8 @@
 //! What only Claude Code can do, asked for by name.
 
 use serde_json::{Value, json};
-use wh_claude::{Connection, Error, protocol};
-use wh_core::space::harness::{Call, Report};
+use wh_claude::{Connection, Error};
+use wh_core::space::harness::Call;
 
 use super::harness::{Done, Live, Unheard};
 use super::login;
@@ -33,8 +33,8 @@ impl Checkpoint {
 impl Live {
     pub(super) async fn call(&mut self, id: u64, call: Call) -> Result<(), Unheard> {
         match call {
-            Call::Clear => self.say(id, "/clear"),
-            Call::Compact { .. } => self.say(id, "/compact"),
+            Call::Clear => return self.command(id, "/clear").await,
+            Call::Compact { .. } => return self.command(id, "/compact").await,
             Call::ReportStatus => self.status(id),
             Call::Other { name, parameters } => {
                 let words: Vec<String> = parameters["words"]
@@ -48,30 +48,19 @@ impl Live {
                     }),
                     "rewind" => self.rewind(id, words),
                     "login" => {
-                        return self
-                            .refuse(id, format!("Claude Code logs in on a terminal of its own: {LOG_IN}"))
-                            .await;
+                        let how = format!("Claude Code logs in on a terminal of its own: {LOG_IN}");
+                        return self.called(id, Ok(Value::String(how))).await;
                     }
                     "logout" => self.log_out(id),
-                    other => return self.refuse(id, format!("Claude Code has no {other}")).await,
+                    other => return self.called(id, Err(format!("Claude Code has no {other}"))).await,
                 }
             }
-            other => return self.refuse(id, format!("Claude Code cannot do that: {other:?}")).await,
+            other => {
+                let what = wh_core::slash::call_name(&other).to_owned();
+                return self.called(id, Err(format!("Claude Code has no {what}"))).await;
+            }
         }
         Ok(())
-    }
-
-    async fn refuse(&self, id: u64, why: String) -> Result<(), Unheard> {
-        self.tell(Report::Called(id, Err(why))).await
-    }
-
-    /// A command of its own, said as a person would say it.
-    fn say(&self, id: u64, command: &'static str) {
-        self.aside(move |connection| async move {
-            let content = protocol::UserContent::Text(command.to_owned());
-            let sent = connection.send(protocol::UserInput::from(content)).await;
-            Done::Called(id, spoken(sent.map(|()| Value::Null)))
-        });
     }
 
     fn status(&self, id: u64) {
@@ -103,9 +92,12 @@ impl Live {
             Done::Called(
                 id,
                 match login::ask(&program, &["auth", "logout"]).await {
-                    Some((said, true)) => Ok(Value::String(said)),
-                    Some((said, false)) => Err(said),
-                    None => Err("it did not answer".to_owned()),
+                    Some((said, true)) => Ok(Value::String(match std::env::var_os("ANTHROPIC_API_KEY") {
+                        Some(_) => format!("{said}\nANTHROPIC_API_KEY is set, and still logs in."),
+                        None => said,
+                    })),
+                    Some((said, false)) if !said.is_empty() => Err(said),
+                    _ => Err("it did not answer; run `claude auth logout` on a terminal".to_owned()),
                 },
             )
         });

@@ -1,16 +1,17 @@
 //! The task behind a running Claude Code: orders and events in, requests and reports out. It waits for neither a person
-//! nor a reply: whatever takes time runs in a task of its own and comes back as a [`Done`].
+//! nor Claude Code: whatever takes time runs in a task of its own and comes back as a [`Done`].
 
 mod life;
 mod news;
+mod work;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
-use wh_claude::{Connection, Error, Event, Events, Options, protocol};
+use wh_claude::{Connection, Error, Events, protocol};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report, Usage};
+use wh_core::space::harness::{Call, Capabilities, Order, Report, Usage};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_core::space::question::Answer;
 
@@ -18,13 +19,18 @@ use super::calls::Checkpoint;
 use super::items::Items;
 use super::questions::{self, Open};
 use super::{MODES, mode_of};
-use crate::port::{Inside, Start};
+use crate::port::Start;
 
 pub(super) use life::run;
+use work::{Prompt, Work};
 
 /// What a task of its own has come to.
 #[derive(Debug)]
 pub(super) enum Done {
+    /// The prompt of this turn was written, or not.
+    Sent(TurnId, Result<(), Error>),
+    /// An answer was written, or not.
+    Answered(Result<bool, Error>),
     /// Another model.
     Model(String, Result<(), Error>),
     /// Another mode.
@@ -47,14 +53,6 @@ enum Next {
     Anew(u64),
 }
 
-/// A turn that runs.
-struct Turn {
-    id: TurnId,
-    /// Whether Claude Code has begun with it.
-    begun: bool,
-    interrupted: bool,
-}
-
 /// One that runs.
 pub(super) struct Live {
     connection: Connection,
@@ -67,11 +65,17 @@ pub(super) struct Live {
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
     pub(super) checkpoints: Vec<Checkpoint>,
-    turn: Option<Turn>,
+    work: Work,
     items: Items,
     open: HashMap<String, Open>,
     denied: Vec<String>,
+    /// Calls that are not answered.
+    calls: BTreeSet<u64>,
     usage: Usage,
+    /// What was paid to processes before this one.
+    paid: f64,
+    /// Outputs of local commands so far.
+    outputs: u64,
 }
 
 impl Live {
@@ -89,14 +93,15 @@ impl Live {
     /// Does what it is told, as far as that takes no time.
     async fn order(&mut self, order: Order) -> Result<Next, Unheard> {
         match order {
-            Order::Prompt { turn, text, .. } => self.prompt(turn, text).await?,
-            Order::Answer { question, answer } => self.answer(&question, answer).await?,
-            Order::Interrupt => {
-                if let Some(turn) = &mut self.turn {
-                    turn.interrupted = true;
-                    self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
+            Order::Prompt { turn, text, attachments, .. } => {
+                if !attachments.is_empty() {
+                    let text = "attachments do not go to Claude Code yet; name the files in the message".to_owned();
+                    self.tell(Report::Notice(Level::Warning, text)).await?;
                 }
+                self.prompt(Prompt { turn, text });
             }
+            Order::Answer { question, answer } => self.answer(&question, answer).await?,
+            Order::Interrupt => self.interrupt(),
             Order::SetModel(model) => self.aside(|connection| async move {
                 let wanted = (model != "default").then_some(model.as_str());
                 let outcome = connection.set_model(wanted).await.map(drop);
@@ -113,7 +118,10 @@ impl Live {
                 }
             },
             Order::Call { id, call: Call::Restart } => return Ok(Next::Anew(id)),
-            Order::Call { id, call } => self.call(id, call).await?,
+            Order::Call { id, call } => {
+                self.calls.insert(id);
+                self.call(id, call).await?;
+            }
             Order::End => return Ok(Next::End),
         }
         Ok(Next::On)
@@ -131,23 +139,6 @@ impl Live {
         });
     }
 
-    async fn prompt(&mut self, turn: TurnId, text: String) -> Result<(), Unheard> {
-        let checkpoint = Checkpoint::new(&text);
-        let content = protocol::UserContent::Text(text);
-        let input = protocol::UserInput { uuid: Some(checkpoint.uuid.clone()), ..protocol::UserInput::from(content) };
-        self.turn = Some(Turn { id: turn.clone(), begun: false, interrupted: false });
-        match self.connection.send(input).await {
-            Ok(()) => {
-                self.checkpoints.push(checkpoint);
-                self.tell(Report::Delivered(turn)).await
-            }
-            Err(error) => {
-                self.turn = None;
-                self.tell(Report::Ended(turn, Outcome::Failed(error.to_string()))).await
-            }
-        }
-    }
-
     async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
         let Some((id, part)) = questions::parse(key) else { return Ok(()) };
         let Some(open) = self.open.get_mut(id) else { return Ok(()) };
@@ -161,15 +152,19 @@ impl Live {
                 self.tell(report).await?;
             }
         }
-        if let Err(error) = self.connection.answer(id, reply).await {
-            self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await?;
-        }
+        let id = id.to_owned();
+        self.aside(|connection| async move { Done::Answered(connection.answer(&id, reply).await) });
         Ok(())
     }
 
     /// What came of something that took its time.
     async fn done(&mut self, done: Done) -> Result<(), Unheard> {
         match done {
+            Done::Sent(turn, outcome) => self.sent(&turn, outcome).await,
+            Done::Answered(Ok(_)) | Done::Interrupted(Ok(())) => Ok(()),
+            Done::Answered(Err(error)) => {
+                self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await
+            }
             Done::Model(model, Ok(())) => {
                 self.capabilities.model = Some(model);
                 self.tell(Report::Ready(self.capabilities.clone())).await
@@ -178,29 +173,25 @@ impl Live {
                 self.capabilities.mode = Some(mode);
                 self.tell(Report::Ready(self.capabilities.clone())).await
             }
-            Done::Interrupted(Ok(())) => Ok(()),
             Done::Model(_, Err(error)) | Done::Mode(_, Err(error)) => {
                 self.tell(Report::Notice(Level::Warning, error.to_string())).await?;
                 // What was said to be chosen is not: the old choice stands.
                 self.tell(Report::Ready(self.capabilities.clone())).await
             }
             Done::Interrupted(Err(error)) => {
+                self.work.not_interrupted();
                 self.tell(Report::Notice(Level::Warning, format!("not interrupted: {error}"))).await
             }
-            Done::Called(id, outcome) => self.tell(Report::Called(id, outcome)).await,
+            Done::Called(id, outcome) => self.called(id, outcome).await,
         }
     }
 
-    /// Ends the turn and all that belongs to it.
-    async fn end_turn(&mut self, outcome: Outcome) -> Result<(), Unheard> {
-        let reports = self.items.end();
-        self.tell_all(reports).await?;
-        self.denied.clear();
-        self.withdraw_all().await?;
-        match self.turn.take() {
-            Some(turn) => self.tell(Report::Ended(turn.id, outcome)).await,
-            None => Ok(()),
+    /// Answers a call, once.
+    pub(super) async fn called(&mut self, id: u64, outcome: Result<Value, String>) -> Result<(), Unheard> {
+        if !self.calls.remove(&id) {
+            return Ok(());
         }
+        self.tell(Report::Called(id, outcome)).await
     }
 
     async fn withdraw_all(&mut self) -> Result<(), Unheard> {
@@ -230,18 +221,4 @@ impl Live {
         }
         changed
     }
-}
-
-/// Everything that ends an agent on the way in.
-pub(super) struct Ways {
-    pub options: Options,
-    pub start: Start,
-    pub inside: Inside,
-}
-
-/// What the loop hears.
-enum Heard {
-    Order(Option<Order>),
-    Event(Option<Event>),
-    Done(Done),
 }

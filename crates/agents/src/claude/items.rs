@@ -124,7 +124,8 @@ impl Items {
                 _ => continue,
             };
             let key = self.settle(&id, kind);
-            if text.is_empty() {
+            // What the agent says in the model's place when there is nothing to say.
+            if text.is_empty() || text == "(no content)" {
                 continue;
             }
             made.push(key.clone());

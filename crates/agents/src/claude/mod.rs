@@ -82,7 +82,24 @@ impl Claude {
                 None => options.without_env(name),
             };
         }
+        if let Some(skips) = start.arguments.iter().find(|argument| !start.may_skip_permissions && skips(argument)) {
+            return Err(skipping(&skips.to_string_lossy()));
+        }
         Ok(start.arguments.iter().fold(options, |options, argument| options.argument(argument)))
+    }
+}
+
+/// Whether an argument of its command line is about a mode without permissions.
+fn skips(argument: &OsStr) -> bool {
+    let argument = argument.to_string_lossy();
+    argument.contains("dangerously") || MODES.iter().any(|(id, _, skips)| *skips && argument.ends_with(id))
+}
+
+fn skipping(mode: &str) -> StartError {
+    StartError::SkipsPermissions {
+        agent: TITLE.to_owned(),
+        mode: mode.to_owned(),
+        hint: "start wh with --allow-skipping-permissions".to_owned(),
     }
 }
 
@@ -98,11 +115,7 @@ fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
         });
     };
     if *skips && !may_skip {
-        return Err(StartError::SkipsPermissions {
-            agent: TITLE.to_owned(),
-            mode: name.to_owned(),
-            hint: "start wh with --allow-skipping-permissions".to_owned(),
-        });
+        return Err(skipping(name));
     }
     Ok(match name {
         "acceptEdits" => PermissionMode::AcceptEdits,

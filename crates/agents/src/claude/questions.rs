@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 use wh_wire::claude::{
-    self as wire, Ask, AskKind, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, PermissionDestination,
-    PermissionMode, PermissionResult, PermissionUpdate,
+    self as wire, Ask, AskKind, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, PermissionBehavior,
+    PermissionDestination, PermissionMode, PermissionResult, PermissionUpdate,
 };
 
 use super::tools;
@@ -98,10 +98,13 @@ fn suggestion(update: &PermissionUpdate) -> Option<String> {
         _ => "in this project",
     };
     Some(match update {
-        PermissionUpdate::AddRules { rules, destination, .. } => {
+        PermissionUpdate::AddRules { rules, destination, behavior: PermissionBehavior::Allow } => {
             let rules: Vec<String> = rules
                 .iter()
-                .map(|rule| rule.rule_content.clone().unwrap_or_else(|| format!("any {}", rule.tool_name)))
+                .map(|rule| match &rule.rule_content {
+                    Some(content) => format!("{}({content})", rule.tool_name),
+                    None => format!("any {}", rule.tool_name),
+                })
                 .collect();
             format!("Yes, and do not ask again for {} {}", plain(&rules.join(", ")), place(destination))
         }
@@ -119,12 +122,12 @@ fn suggestion(update: &PermissionUpdate) -> Option<String> {
 
 fn decided(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     let option = answer.option.as_deref();
+    let mode = |mode| PermissionUpdate::SetMode { mode, destination: PermissionDestination::Session };
     let updates = match option {
+        // Otherwise it would go back to the mode from before the plan, whatever that was.
+        Some("allow") if ask.tool_name == "ExitPlanMode" => vec![mode(PermissionMode::Default)],
         Some("allow") => Vec::new(),
-        Some("accept-edits") => vec![PermissionUpdate::SetMode {
-            mode: PermissionMode::AcceptEdits,
-            destination: PermissionDestination::Session,
-        }],
+        Some("accept-edits") => vec![mode(PermissionMode::AcceptEdits)],
         Some(other) => {
             let index = other.strip_prefix("always-").and_then(|index| index.parse::<usize>().ok());
             match index.and_then(|index| ask.permission_suggestions.get(index)) {
@@ -147,7 +150,8 @@ fn denied(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     let reason = answer.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
     PermissionResult::Deny {
         message: reason.unwrap_or(NO).to_owned(),
-        interrupt: None,
+        // Who says no and nothing else wants it to stop; who says why wants it to go on another way.
+        interrupt: reason.is_none().then_some(true),
         tool_use_id: ask.tool_use_id.clone(),
         decision_classification: Some("user_reject".to_owned()),
     }

@@ -190,6 +190,10 @@ pub enum Report {
     Started(TurnId),
     /// It is done with it.
     Ended(TurnId, Outcome),
+    /// It has begun to work by itself, without a prompt. Nothing while a turn is under way.
+    Began,
+    /// It is done with what it began by itself.
+    Rested(Outcome),
     /// An item began, changed, or is done.
     Item {
         /// Its key.

@@ -35,6 +35,8 @@ pub(super) struct Session {
     pub life: Life,
     /// The turn that is under way.
     pub turn: Option<TurnId>,
+    /// Whether it began that turn by itself.
+    pub own: bool,
     waiting: VecDeque<Prompt>,
     /// What the harness calls its items. Those of ended turns stay: reports may come late.
     pub items: HashMap<Key, ItemId>,
@@ -48,6 +50,7 @@ impl Session {
         Self {
             life: Life::Starting,
             turn: None,
+            own: false,
             waiting: VecDeque::new(),
             items: HashMap::new(),
             streams: HashMap::new(),
@@ -69,6 +72,7 @@ impl Session {
             return None;
         }
         let prompt = self.waiting.pop_front()?;
+        self.own = false;
         self.turn = Some(prompt.turn.clone());
         let order = Order::Prompt {
             turn: prompt.turn.clone(),

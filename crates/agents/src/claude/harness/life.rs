@@ -1,18 +1,25 @@
 //! From the start to the end: the handshake, the loop, and what follows when Claude Code is gone.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tracing::debug;
 use wh_claude::{Closed, Connection, Error, Event, Events, Options, protocol};
-use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report, Usage};
+use wh_core::space::ItemId;
+use wh_core::space::harness::{Capabilities, Named, Order, Report, Usage};
 use wh_core::space::item::Level;
 
 use super::super::calls::CALLS;
-use super::super::{LOG_IN, modes};
-use super::{Done, Heard, Items, Live, Next, Unheard, Ways};
+use super::super::{LOG_IN, mode_of, modes};
+use super::work::{Prompt, Work};
+use super::{Done, Items, Live, Next, Unheard};
 use crate::port::{Inside, Start};
+
+/// How long an interrupt may take when the conversation ends anyway.
+const HASTE: Duration = Duration::from_secs(2);
 
 /// How a connection came to its end.
 enum End {
@@ -24,93 +31,167 @@ enum End {
     Anew(u64),
 }
 
+/// What the loop hears.
+enum Heard {
+    Order(Option<Order>),
+    Event(Option<Event>),
+    Done(Done),
+}
+
+/// What outlives a single connection.
+struct Course {
+    options: Options,
+    start: Start,
+    inside: Inside,
+    /// Orders that came while nobody could take them.
+    kept: VecDeque<Order>,
+    /// The conversation to go on with, by its own name.
+    resumed: Option<String>,
+}
+
 /// Runs until it is told to end or cannot go on.
 pub(in super::super) async fn run(options: Options, start: Start, inside: Inside) {
     let reports = inside.reports.clone();
-    let mut ways = Ways { options, start, inside };
+    let mut course = Course { options, start, inside, kept: VecDeque::new(), resumed: None };
     // If nobody hears it, nobody wants to know why either.
-    let why = live(&mut ways).await.unwrap_or_default();
+    let why = live(&mut course).await.unwrap_or_default();
     let _ = reports.send(Report::Gone(why)).await;
 }
 
 /// One connection after the other. Why it cannot go on comes back, if that was not asked for.
-async fn live(ways: &mut Ways) -> Result<Option<String>, Unheard> {
-    let mut kept = VecDeque::new();
-    let mut resumed: Option<String> = None;
-    let mut checkpoints = Vec::new();
+async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
+    let mut before: Option<Live> = None;
     let mut anew = None;
     loop {
-        let mut options = ways.options.clone();
-        if let Some(session) = &resumed {
-            options = options.resume(wh_claude::Resume::Session(session.clone()));
-        }
-        let (connection, events, hello) = match connect(&options, &mut ways.inside, &mut kept).await {
+        let (connection, events, hello) = match course.connect().await {
             None => return Ok(None),
             Some(Ok(connected)) => connected,
-            Some(Err(error)) => return Ok(Some(said(&error))),
+            Some(Err(error)) => match course.resumed.take() {
+                Some(session) => {
+                    let reason = said(&error).replace(&session, "it");
+                    let text = format!("the conversation could not be taken up again ({reason}); a new one begins");
+                    let _ = course.inside.reports.send(Report::Notice(Level::Error, text)).await;
+                    course.options = course.options.clone().without_resume();
+                    continue;
+                }
+                None => return Ok(Some(said(&error))),
+            },
         };
         let (done, mut came) = mpsc::unbounded_channel();
-        let mut live = Live::new(connection, events, &ways.inside.reports, done, &ways.start, &hello);
-        live.session.clone_from(&resumed);
-        live.checkpoints = std::mem::take(&mut checkpoints);
+        let mut live = Live::new(connection, events, &course.inside.reports, done, &course.start, &hello);
+        live.session.clone_from(&course.resumed);
+        if let Some(before) = before.take() {
+            live.take_over(before);
+        }
         live.tell(Report::Ready(live.capabilities.clone())).await?;
         if let Some(call) = anew.take() {
             live.tell(Report::Called(call, Ok(Value::Null))).await?;
         }
-        match live.serve(&mut ways.inside.orders, &mut kept, &mut came).await? {
+        match live.serve(course, &mut came).await? {
             End::Asked => {
-                live.wind_up().await;
+                live.stop().await;
                 return Ok(None);
             }
             End::Anew(call) => {
-                live.end_turn(Outcome::Cancelled).await?;
-                live.wind_up().await;
-                ways.options = ways.options.clone().without_resume();
-                (resumed, anew) = (None, Some(call));
+                live.stop().await;
+                live.fail_all("a new conversation was begun").await?;
+                course.keep_choices(&live.capabilities);
+                course.options = course.options.clone().without_resume();
+                (course.resumed, anew) = (None, Some(call));
+                live.forget();
+                before = Some(live);
             }
             End::Lost(closed) => {
+                let session = live.session.clone();
                 let reason = closed.reason();
-                // Before its first turn there is nothing to go on with, and a second start would end the same way.
-                let Some(session) = live.session.clone() else { return Ok(Some(reason)) };
-                live.end_turn(Outcome::Failed(format!("Claude Code is gone: {reason}"))).await?;
-                let next = "the next message starts it again, in the same conversation";
-                live.tell(Report::Notice(Level::Error, format!("Claude Code is gone: {reason}; {next}"))).await?;
-                checkpoints = std::mem::take(&mut live.checkpoints);
-                resumed = Some(session);
-                drop(live);
-                match ways.inside.orders.recv().await {
-                    None | Some(Order::End) => return Ok(None),
-                    Some(order) => kept.push_back(order),
+                let reason = session.as_ref().map_or_else(|| reason.clone(), |id| reason.replace(id, "it"));
+                let unsent = live.work.take_unsent();
+                live.fail_all(&format!("Claude Code is gone: {reason}")).await?;
+                course.keep_choices(&live.capabilities);
+                course.resumed = session.or(course.resumed.take());
+                match unsent {
+                    Some(prompt) => course.kept.push_front(prompt.into_order()),
+                    None => {
+                        let next = "the next message starts it again, in the same conversation";
+                        let text = format!("Claude Code is gone: {reason}; {next}");
+                        live.tell(Report::Notice(Level::Error, text)).await?;
+                        if !course.wait().await {
+                            return Ok(None);
+                        }
+                    }
+                }
+                before = Some(live);
+            }
+        }
+    }
+}
+
+impl Course {
+    /// Shakes hands; orders that come meanwhile are kept. `None`: it was told to end before.
+    async fn connect(&mut self) -> Option<Result<(Connection, Events, Value), Error>> {
+        let mut options = self.options.clone();
+        if let Some(session) = &self.resumed {
+            options = options.resume(wh_claude::Resume::Session(session.clone()));
+        }
+        let connecting = Connection::start(&options);
+        tokio::pin!(connecting);
+        loop {
+            tokio::select! {
+                connected = &mut connecting => return Some(connected),
+                order = self.inside.orders.recv() => match order {
+                    None | Some(Order::End) => return None,
+                    Some(order) => self.kept.push_back(order),
+                },
+            }
+        }
+    }
+
+    /// Waits for something to do; false if that is to end.
+    async fn wait(&mut self) -> bool {
+        loop {
+            match self.inside.orders.recv().await {
+                None | Some(Order::End) => return false,
+                // What there was to stop or to answer went with the process.
+                Some(Order::Interrupt | Order::Answer { .. }) => {}
+                Some(order) => {
+                    self.kept.push_back(order);
+                    return true;
                 }
             }
         }
     }
+
+    /// What was chosen since the start holds for the next process, too.
+    fn keep_choices(&mut self, chosen: &Capabilities) {
+        let options = self.options.clone();
+        self.start.model.clone_from(&chosen.model);
+        self.start.mode.clone_from(&chosen.mode);
+        let model = chosen.model.as_deref().filter(|model| *model != "default");
+        let options = options.model_or_default(model);
+        let mode = chosen.mode.as_deref().and_then(|mode| mode_of(mode, self.start.may_skip_permissions).ok());
+        self.options = mode.map_or_else(|| options.clone(), |mode| options.clone().permission_mode(mode));
+    }
 }
 
-/// Shakes hands; orders that come meanwhile are kept. `None`: it was told to end before.
-async fn connect(
-    options: &Options,
-    inside: &mut Inside,
-    kept: &mut VecDeque<Order>,
-) -> Option<Result<(Connection, Events, Value), Error>> {
-    let connecting = Connection::start(options);
-    tokio::pin!(connecting);
-    loop {
-        tokio::select! {
-            connected = &mut connecting => return Some(connected),
-            order = inside.orders.recv() => match order {
-                None | Some(Order::End) => return None,
-                Some(order) => kept.push_back(order),
-            },
-        }
+impl Prompt {
+    fn into_order(self) -> Order {
+        // What it was said in is known from before.
+        Order::Prompt { turn: self.turn, item: ItemId::from(""), text: self.text, attachments: Vec::new() }
     }
 }
 
 /// With what to do about it, where that is known.
+pub(super) fn hinted(text: &str) -> String {
+    let about_login = ["/login", "API key", "ogged in", "authenticat"].iter().any(|word| text.contains(word));
+    if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
+}
+
+/// Why it could not be started. That it is gone need not be said twice.
 fn said(error: &Error) -> String {
-    let text = error.to_string();
-    let about_login = ["/login", "API key", "logged in", "authenticat"].iter().any(|word| text.contains(word));
-    if about_login { format!("{text}; {LOG_IN}") } else { text }
+    match error {
+        Error::Disconnected(reason) => hinted(reason),
+        other => hinted(&other.to_string()),
+    }
 }
 
 impl Live {
@@ -133,11 +214,14 @@ impl Live {
             capabilities: capabilities(&hello, start),
             version: hello.claude_code_version,
             checkpoints: Vec::new(),
-            turn: None,
+            work: Work::default(),
             items: Items::default(),
             open: HashMap::new(),
             denied: Vec::new(),
+            calls: BTreeSet::new(),
             usage: Usage::default(),
+            paid: 0.0,
+            outputs: 0,
         };
         if let Some(mode) = hello.current_permission_mode {
             live.note_mode(&mode);
@@ -145,18 +229,28 @@ impl Live {
         live
     }
 
+    /// Goes on where the one before has ended.
+    fn take_over(&mut self, before: Self) {
+        self.checkpoints = before.checkpoints;
+        self.paid = before.usage.cost.unwrap_or(before.paid);
+        self.usage = before.usage;
+        self.outputs = before.outputs;
+        self.version = self.version.take().or(before.version);
+    }
+
+    /// A new conversation has nothing of the one before.
+    fn forget(&mut self) {
+        self.checkpoints.clear();
+        self.usage.context_tokens = None;
+    }
+
     /// Hears orders and events until one of them is the last.
-    async fn serve(
-        &mut self,
-        orders: &mut mpsc::Receiver<Order>,
-        kept: &mut VecDeque<Order>,
-        came: &mut mpsc::UnboundedReceiver<Done>,
-    ) -> Result<End, Unheard> {
+    async fn serve(&mut self, course: &mut Course, came: &mut mpsc::UnboundedReceiver<Done>) -> Result<End, Unheard> {
         loop {
-            let heard = match kept.pop_front() {
+            let heard = match course.kept.pop_front() {
                 Some(order) => Heard::Order(Some(order)),
                 None => tokio::select! {
-                    order = orders.recv() => Heard::Order(order),
+                    order = course.inside.orders.recv() => Heard::Order(order),
                     event = self.events.next() => Heard::Event(event),
                     Some(done) = came.recv() => Heard::Done(done),
                     () = self.reports.closed() => return Err(Unheard),
@@ -180,16 +274,17 @@ impl Live {
         }
     }
 
-    /// Lets it end, and passes on what it still has to say.
-    async fn wind_up(&mut self) {
+    /// Stops what runs, and lets it end. What it still says belongs to nothing any more.
+    async fn stop(&mut self) {
+        if self.work.is_busy() {
+            let interrupted = timeout(HASTE, self.connection.interrupt()).await;
+            debug!(done = interrupted.is_ok_and(|outcome| outcome.is_ok()), "interrupted before the end");
+        }
         self.connection.close();
         while let Some(event) = self.events.next().await {
             if let Event::Closed(closed) = event {
                 debug!(exit = %closed.exit, "Claude Code has ended");
                 return;
-            }
-            if self.event(event).await.is_err() {
-                debug!("nobody hears what it still says");
             }
         }
     }

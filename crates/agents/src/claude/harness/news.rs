@@ -4,8 +4,10 @@ use wh_claude::{Event, Message, TurnResult, protocol};
 use wh_core::space::harness::{Outcome, Report};
 use wh_core::space::item::{Body, Level, ToolStatus};
 
+use super::super::LOG_IN;
 use super::super::questions::{self, Open};
-use super::{Live, Unheard};
+use super::life::hinted;
+use super::{Done, Live, Unheard};
 
 impl Live {
     pub(super) async fn event(&mut self, event: Event) -> Result<(), Unheard> {
@@ -65,7 +67,8 @@ impl Live {
                 Some(error) => self.tell(Report::Notice(Level::Error, error)).await,
                 None => Ok(()),
             },
-            Message::ConversationReset(_) => {
+            Message::ConversationReset(reset) => {
+                self.session = Some(reset.new_conversation_id);
                 self.checkpoints.clear();
                 self.tell(Report::Notice(Level::Info, "the conversation begins anew".to_owned())).await
             }
@@ -76,25 +79,11 @@ impl Live {
         }
     }
 
-    /// The first sign that it works on the prompt.
-    async fn begun(&mut self) -> Result<(), Unheard> {
-        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.begun) else { return Ok(()) };
-        turn.begun = true;
-        let id = turn.id.clone();
-        self.tell(Report::Submitted(id.clone())).await?;
-        self.tell(Report::Started(id)).await
-    }
-
     async fn system(&mut self, system: protocol::System) -> Result<(), Unheard> {
         use protocol::System;
         let notice = match system {
             System::Init(init) => return self.init(*init).await,
-            System::SessionStateChanged(change) => {
-                return match change.state {
-                    protocol::SessionState::Running => self.begun().await,
-                    protocol::SessionState::Idle | protocol::SessionState::RequiresAction => Ok(()),
-                };
-            }
+            System::SessionStateChanged(change) => return self.state(change.state).await,
             System::Status(status) => {
                 let changed = status.permission_mode.as_ref().is_some_and(|mode| self.note_mode(mode));
                 if changed {
@@ -108,9 +97,17 @@ impl Live {
             System::CompactBoundary(_) => (Level::Info, "the conversation was made shorter".to_owned()),
             System::ApiRetry(retry) => {
                 let seconds = retry.retry_delay_ms / 1000.0;
-                let status = retry.error_status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
-                let which = format!("attempt {} of {}", retry.attempt, retry.max_retries);
-                (Level::Warning, format!("the model did not answer{status}; {which} in {seconds:.1} s"))
+                let which = format!("attempt {} of {} in {seconds:.1} s", retry.attempt, retry.max_retries);
+                (
+                    Level::Warning,
+                    match retry.error_status {
+                        Some(status @ (401 | 403)) => {
+                            format!("the model refuses the login (HTTP {status}): {LOG_IN}; {which}")
+                        }
+                        Some(status) => format!("the model answered with HTTP {status}; {which}"),
+                        None => format!("the model did not answer; {which}"),
+                    },
+                )
             }
             System::PermissionDenied(denied) => {
                 self.denied.push(denied.tool_use_id);
@@ -119,7 +116,8 @@ impl Live {
             System::Notification(note) => (Level::Info, note.text),
             System::Informational(note) => (Level::Info, note.content),
             System::LocalCommandOutput(output) => {
-                let key = format!("local-{}", self.checkpoints.len());
+                self.outputs += 1;
+                let key = format!("local-{}", self.outputs);
                 let body = Body::Text { text: output.content, attachments: Vec::new() };
                 return self.tell(Report::Item { key, body, done: true }).await;
             }
@@ -145,6 +143,12 @@ impl Live {
     }
 
     async fn init(&mut self, init: protocol::Init) -> Result<(), Unheard> {
+        // Another conversation in the same process: what was said before it cannot be gone back to.
+        if self.session.as_ref().is_some_and(|session| *session != init.session_id) {
+            let newest = self.checkpoints.pop();
+            self.checkpoints.clear();
+            self.checkpoints.extend(newest);
+        }
         self.session = Some(init.session_id);
         self.version = init.claude_code_version.or(self.version.take());
         let changed = init.permission_mode.as_ref().is_some_and(|mode| self.note_mode(mode));
@@ -157,7 +161,9 @@ impl Live {
     async fn asked(&mut self, ask: protocol::Ask) -> Result<(), Unheard> {
         let id = ask.request_id.clone();
         let Some(open) = Open::new(ask) else {
-            let _ = self.connection.refuse(&id, "there is nothing in this to ask a person").await;
+            self.aside(|connection| async move {
+                Done::Answered(connection.refuse(&id, "there is nothing in this to ask a person").await)
+            });
             return Ok(());
         };
         if let Some(report) = open.tool_use_id().and_then(|call| self.items.waits(call, ToolStatus::Pending)) {
@@ -171,31 +177,30 @@ impl Live {
         Ok(())
     }
 
-    async fn result(&mut self, result: TurnResult) -> Result<(), Unheard> {
+    /// What it has cost.
+    pub(super) async fn spend(&mut self, result: &TurnResult) -> Result<(), Unheard> {
         let usage = result.usage.clone().unwrap_or_default();
         self.usage.input_tokens +=
             usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
         self.usage.output_tokens += usage.output_tokens;
-        self.usage.cost = Some(result.total_cost_usd);
+        self.usage.cost = Some(self.paid + result.total_cost_usd);
         let limit = result.model_usage.values().map(|model| model.context_window).max();
         self.usage.context_limit = limit.filter(|limit| *limit > 0).or(self.usage.context_limit);
-        self.tell(Report::Usage(self.usage)).await?;
-        let interrupted = self.turn.as_ref().is_some_and(|turn| turn.interrupted);
-        self.end_turn(outcome(&result, interrupted)).await
+        self.tell(Report::Usage(self.usage)).await
     }
 }
 
 /// A turn that somebody interrupted is cancelled, whatever else it says.
-fn outcome(result: &TurnResult, interrupted: bool) -> Outcome {
+pub(super) fn outcome(result: &TurnResult, interrupted: bool) -> Outcome {
     let cut = result.is_aborted() || (interrupted && result.subtype == "error_during_execution");
     if cut {
         Outcome::Cancelled
     } else if result.is_error || result.subtype != "success" {
         let words = result.result.clone().filter(|text| !text.is_empty());
-        Outcome::Failed(words.unwrap_or_else(|| match result.errors.first() {
+        Outcome::Failed(hinted(&words.unwrap_or_else(|| match result.errors.first() {
             Some(error) => error.clone(),
             None => result.subtype.replace('_', " "),
-        }))
+        })))
     } else {
         Outcome::Completed
     }

@@ -207,7 +207,15 @@ impl Space {
             Some(id) => id,
             None => {
                 let agents = self.addressees(self.state.targets.effective(), &self.state.me)?;
-                agents.into_iter().next().ok_or_else(|| Refusal::NoSuchParticipant("agent".to_owned()))?
+                match &agents[..] {
+                    [] => return Err(Refusal::NoSuchParticipant("agent".to_owned())),
+                    [one] => one.clone(),
+                    several => {
+                        let names: Vec<&str> = several.iter().map(ParticipantId::as_str).collect();
+                        let names = names.join(" or ");
+                        return Err(Refusal::Failed(format!("say whom, with /target: {names}")));
+                    }
+                }
             }
         };
         self.agent(&id)?;

@@ -32,6 +32,13 @@ impl Space {
             Report::Submitted(turn) => self.turn_reached(&turn, Stage::Submitted),
             Report::Started(turn) => self.turn_reached(&turn, Stage::Started),
             Report::Ended(turn, outcome) => self.ended(id, &turn, outcome),
+            Report::Began => self.began(id),
+            Report::Rested(outcome) => {
+                let own = self.sessions.get(id).filter(|session| session.own).and_then(|session| session.turn.clone());
+                if let Some(turn) = own {
+                    self.ended(id, &turn, outcome);
+                }
+            }
             Report::Item { key, body, done } => self.item(id, key, body, done),
             Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens),
             Report::Retracted(key) => self.retracted(id, &key),
@@ -147,11 +154,27 @@ impl Space {
         self.put(item);
     }
 
+    /// A turn without a prompt; what says that it began stands in the prompt's place.
+    fn began(&mut self, id: &ParticipantId) {
+        let idle = self.sessions.get(id).is_some_and(|session| session.life == Life::Ready && session.turn.is_none());
+        if !idle {
+            return;
+        }
+        let payload = json!({ "status": "working", "summary": "by itself" });
+        let body = Body::Act { kind: "participant/status".to_owned(), payload, about: vec![] };
+        let prompt = self.whole('a', id.clone(), None, body);
+        let turn = self.turn_id();
+        if let Some(session) = self.sessions.get_mut(id) {
+            (session.turn, session.own) = (Some(turn.clone()), true);
+        }
+        self.publish(Event::TurnStarted { turn, by: id.clone(), prompt });
+    }
+
     fn ended(&mut self, id: &ParticipantId, turn: &TurnId, outcome: Outcome) {
         let Some(session) = self.sessions.get_mut(id).filter(|session| session.turn.as_ref() == Some(turn)) else {
             return;
         };
-        session.turn = None;
+        (session.turn, session.own) = (None, false);
         if let Outcome::Failed(reason) = &outcome {
             self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]);
         }

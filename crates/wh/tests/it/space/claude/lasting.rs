@@ -6,8 +6,8 @@ use nix::sys::signal::{Signal, kill};
 use serde_json::json;
 use wh_testkit::{Lab, eventually, process};
 
-use super::super::{ask, finished, state};
-use super::{asked_of_the_model, claude, claude_process, transcripts};
+use super::super::{answer, ask, chats, finished, option, question, state};
+use super::{asked_of_the_model, claude, claude_process, command, transcripts};
 
 #[test]
 fn killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation() {
@@ -86,5 +86,101 @@ fn a_new_conversation_is_begun_on_request() {
         assert_eq!(ask(&wh, "who are you")["stage"], "finished");
         let last = asked_of_the_model(lab).into_iter().rfind(|body| body.contains("who are you")).unwrap();
         assert!(!last.contains("remember the wheel"));
+    });
+}
+
+#[test]
+fn what_was_chosen_holds_for_the_next_process() {
+    Lab::inside("space::claude::lasting::what_was_chosen_holds_for_the_next_process", |lab| {
+        let wh = claude(lab, &[]);
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+        command(&wh, "/model haiku");
+        command(&wh, "/mode plan");
+        let chosen = || {
+            let session = state(&wh)["sessions"]["claude"].clone();
+            (session["model"] == "haiku" && session["mode"] == "plan").then_some(())
+        };
+        eventually("both are chosen", chosen);
+        kill(claude_process(&wh), Signal::SIGKILL).unwrap();
+        wh.wait(r#"screen_contains "Claude Code is gone""#);
+        assert_eq!(ask(&wh, "and now?")["stage"], "finished");
+        assert!(chosen().is_some(), "{}", state(&wh)["sessions"]["claude"]);
+        let last = lab.model.requests().into_iter().rfind(|one| one.body.to_string().contains("and now?")).unwrap();
+        assert!(last.body["model"].as_str().unwrap().contains("haiku"));
+    });
+}
+
+#[test]
+fn killed_before_its_first_turn_it_is_started_again() {
+    Lab::inside("space::claude::lasting::killed_before_its_first_turn_it_is_started_again", |lab| {
+        let wh = claude(lab, &[]);
+        eventually("it is ready", || (state(&wh)["sessions"]["claude"]["status"] == "idle").then_some(()));
+        kill(claude_process(&wh), Signal::SIGKILL).unwrap();
+        wh.wait(r#"screen_contains "Claude Code is gone""#);
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+        assert_eq!(lab.model.prompts(), ["hello there"]);
+    });
+}
+
+#[test]
+fn what_waits_for_it_fails_at_once_when_it_is_killed() {
+    Lab::inside("space::claude::lasting::what_waits_for_it_fails_at_once_when_it_is_killed", |lab| {
+        let wh = claude(lab, &[]);
+        eventually("it is ready", || (state(&wh)["sessions"]["claude"]["status"] == "idle").then_some(()));
+        let process = claude_process(&wh);
+        kill(process, Signal::SIGSTOP).unwrap();
+        std::thread::scope(|scope| {
+            let asking =
+                scope.spawn(|| wh.post("/control/command", json!({ "command": "/mcp", "request_id": "held" })));
+            eventually("it is asked", || {
+                (wh.get("/control/receipts/held").json()["stage"] == "delivered").then_some(())
+            });
+            kill(process, Signal::SIGKILL).unwrap();
+            let refused = asking.join().unwrap();
+            assert_eq!(refused.status, 409, "{}", refused.text());
+            assert!(
+                refused.text().contains("SIGKILL"),
+                "it says why, and not that time has passed: {}",
+                refused.text()
+            );
+        });
+    });
+}
+
+#[test]
+fn a_new_conversation_stops_what_the_old_one_did() {
+    Lab::inside("space::claude::lasting::a_new_conversation_stops_what_the_old_one_did", |lab| {
+        let wh = claude(lab, &[]);
+        let sent = wh.post("/message", json!({ "message": "tool: sleep 600; touch late.txt", "request_id": "r1" }));
+        assert_eq!(sent.status, 200, "{}", sent.text());
+        let asked = question(&wh);
+        assert_eq!(answer(&wh, asked["id"].as_str().unwrap(), &option(&asked, "allow_once")).status, 200);
+        let sleeps = || {
+            process::descendants(wh.pid())
+                .into_iter()
+                .any(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x00600")))
+        };
+        eventually("the command runs", || sleeps().then_some(()));
+        assert_eq!(wh.post("/control/command", json!({ "command": "/restart" })).status, 200);
+        assert_eq!(finished(&wh, "r1")["stage"], "failed");
+        eventually("the command has ended", || (!sleeps()).then_some(()));
+        assert_eq!(ask(&wh, "hello again")["stage"], "finished");
+        let said: Vec<String> =
+            chats(&wh).into_iter().filter(|(from, _)| from == "claude").map(|(_, text)| text).collect();
+        assert_eq!(said, ["echo: hello again"], "nothing of the old one is mixed in");
+    });
+}
+
+#[test]
+fn the_end_of_a_command_is_not_taken_for_that_of_a_prompt() {
+    Lab::inside("space::claude::lasting::the_end_of_a_command_is_not_taken_for_that_of_a_prompt", |lab| {
+        let wh = claude(lab, &[]);
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+        assert_eq!(wh.post("/control/command", json!({ "command": "/clear" })).status, 200);
+        assert_eq!(ask(&wh, "slow: 12")["stage"], "finished");
+        let last = chats(&wh).pop().unwrap();
+        assert!(last.1.contains("word11"), "it has said everything when it is finished: {last:?}");
+        let last = asked_of_the_model(lab).into_iter().rfind(|body| body.contains("slow: 12")).unwrap();
+        assert!(!last.contains("hello there"), "it has forgotten");
     });
 }
