@@ -131,7 +131,7 @@ impl Drop for Held {
 /// What comes from the program. Whoever holds it reads it: when too much waits, the program has to wait too.
 #[derive(Debug)]
 pub struct Events {
-    receiver: mpsc::UnboundedReceiver<Incoming>,
+    receiver: mpsc::UnboundedReceiver<(Incoming, usize)>,
     shared: Arc<Shared>,
     _held: Arc<Held>,
 }
@@ -139,9 +139,16 @@ pub struct Events {
 impl Events {
     /// The next, `None` after [`Incoming::Closed`]. Cancel safe.
     pub async fn next(&mut self) -> Option<Incoming> {
-        let incoming = self.receiver.recv().await;
-        self.shared.talk.room.taken();
-        incoming
+        let (incoming, bytes) = self.receiver.recv().await?;
+        self.shared.talk.room.taken(bytes);
+        Some(incoming)
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.receiver.close();
+        self.shared.talk.room.abandon();
     }
 }
 
@@ -171,7 +178,7 @@ impl Peer {
             let hear = |line: Line<'_>| reader.hear(line, &sender);
             let closed = reader.talk.listen(child, stdout, dialect.longest_line, urgent, hear).await;
             reader.pending.close(&closed.reason());
-            reader.tell(Incoming::Closed(closed), &sender);
+            reader.tell(Incoming::Closed(closed), 0, &sender);
         });
         Ok((Self { shared, _held: held }, events))
     }
@@ -244,19 +251,19 @@ impl Peer {
 }
 
 impl Shared {
-    fn hear(&self, line: Line<'_>, sender: &mpsc::UnboundedSender<Incoming>) {
+    fn hear(&self, line: Line<'_>, sender: &mpsc::UnboundedSender<(Incoming, usize)>) {
         let line = match line {
             Line::Whole(line) => line,
-            Line::TooLong { bytes } => return self.tell(Incoming::Skipped { bytes }, sender),
+            Line::TooLong { bytes } => return self.tell(Incoming::Skipped { bytes }, 0, sender),
         };
         match Message::read(line) {
             Ok(None) => {}
             Ok(Some(Message::Request { id, method, params })) => {
                 self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_string());
-                self.tell(Incoming::Request { id, method, params }, sender);
+                self.tell(Incoming::Request { id, method, params }, line.len(), sender);
             }
             Ok(Some(Message::Notification { method, params })) => {
-                self.tell(Incoming::Notification { method, params }, sender);
+                self.tell(Incoming::Notification { method, params }, line.len(), sender);
             }
             Ok(Some(Message::Reply { id, outcome })) => {
                 let waits = id.as_u64().is_some_and(|id| self.pending.resolve(&id, outcome));
@@ -264,14 +271,14 @@ impl Shared {
                     tracing::debug!(%id, "a reply that nobody waits for");
                 }
             }
-            Err(reason) => self.tell(Incoming::Unreadable(reason), sender),
+            Err(reason) => self.tell(Incoming::Unreadable(reason), 0, sender),
         }
     }
 
-    fn tell(&self, incoming: Incoming, sender: &mpsc::UnboundedSender<Incoming>) {
-        self.talk.room.put();
+    fn tell(&self, incoming: Incoming, bytes: usize, sender: &mpsc::UnboundedSender<(Incoming, usize)>) {
+        self.talk.room.put(bytes);
         // Nobody listens any more: then nobody misses it.
-        let _ = sender.send(incoming);
+        let _ = sender.send((incoming, bytes));
     }
 
     fn close(&self, id: &Value) -> bool {

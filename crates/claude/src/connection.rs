@@ -2,7 +2,6 @@
 //! the order in which it came.
 
 mod reader;
-mod room;
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -13,13 +12,12 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use serde_json::Value;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use wh_pipe::{Exit, Pending, Writer};
+use wh_pipe::{Closed, Pending, Talk, Writer};
 use wh_wire::claude::{Answer, Ask, DecodeError, Message, Outgoing, Refusal, Request, Unknown, UserInput, request_id};
 
-use self::room::Room;
 use crate::chance::random;
 use crate::error::Error;
 use crate::options::Options;
@@ -50,26 +48,6 @@ pub enum Event {
     Closed(Closed),
 }
 
-/// How a connection ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
-    /// How the program ended.
-    pub exit: Exit,
-    /// We asked it to.
-    pub asked: bool,
-    /// The end of what it wrote on standard error.
-    pub stderr: String,
-}
-
-impl Closed {
-    /// In words, with the last of what it said.
-    pub fn reason(&self) -> String {
-        let said = self.stderr.trim();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        if last.is_empty() { format!("it {}", self.exit) } else { format!("it {}: {last}", self.exit) }
-    }
-}
-
 /// A line to a running Claude Code. Clones are the same line; with the last of them, and its [`Events`], the program ends.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -80,12 +58,10 @@ pub struct Connection {
 /// What the connection and its reader both know.
 #[derive(Debug)]
 struct Shared {
-    writer: Writer,
+    talk: Talk,
     pending: Pending<String, Result<Value, Refusal>>,
     /// The questions that are open, with the task that answers where it is one of ours.
     asks: Mutex<HashMap<String, Option<AbortHandle>>>,
-    room: Room,
-    stop: Notify,
     /// Why it is gone, once it is.
     gone: watch::Sender<Option<Arc<str>>>,
     counter: AtomicU64,
@@ -98,7 +74,7 @@ struct Held(Arc<Shared>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.stop.notify_one();
+        self.0.talk.close();
     }
 }
 
@@ -115,14 +91,14 @@ impl Events {
     /// The next, `None` after [`Event::Closed`]. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
         let (event, bytes) = self.receiver.recv().await?;
-        self.shared.room.taken(bytes);
+        self.shared.talk.room.taken(bytes);
         Some(event)
     }
 
     /// What has come already; `None` when nothing waits.
     pub(crate) fn ready(&mut self) -> Option<Event> {
         let (event, bytes) = self.receiver.try_recv().ok()?;
-        self.shared.room.taken(bytes);
+        self.shared.talk.room.taken(bytes);
         Some(event)
     }
 }
@@ -130,7 +106,7 @@ impl Events {
 impl Drop for Events {
     fn drop(&mut self) {
         self.receiver.close();
-        self.shared.room.abandon();
+        self.shared.talk.room.abandon();
     }
 }
 
@@ -140,7 +116,7 @@ impl Stream for Events {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         self.receiver.poll_recv(context).map(|next| {
             let (event, bytes) = next?;
-            self.shared.room.taken(bytes);
+            self.shared.talk.room.taken(bytes);
             Some(event)
         })
     }
@@ -165,11 +141,9 @@ impl Connection {
         let writer = Writer::new(child.stdin.take().ok_or_else(gone)?);
         let stdout = child.stdout.take().ok_or_else(gone)?;
         let shared = Arc::new(Shared {
-            writer,
+            talk: Talk::new(writer),
             pending: Pending::new(),
             asks: Mutex::default(),
-            room: Room::default(),
-            stop: Notify::new(),
             gone: watch::Sender::new(None),
             counter: AtomicU64::new(0),
             timeout: options.control_timeout,
@@ -196,7 +170,7 @@ impl Connection {
         let id = request_id(counter, random() as u32);
         let reply = self.shared.pending.open(id.clone(), Some(timeout));
         // Its reply is behind everything that waits to be read.
-        self.shared.room.wake();
+        self.shared.talk.room.wake();
         let outgoing = Outgoing::request(id, request);
         let send = self.shared.send(&outgoing);
         tokio::pin!(reply, send);
@@ -258,14 +232,14 @@ impl Connection {
 
     /// Lets it end: its input is closed, and what does not end by itself is ended. [`Event::Closed`] tells when.
     pub fn close(&self) {
-        self.shared.stop.notify_one();
+        self.shared.talk.close();
     }
 }
 
 impl Shared {
     async fn send(&self, outgoing: &Outgoing) -> Result<(), Error> {
         let line = outgoing.encode().map_err(|error| Error::Disconnected(error.to_string().into()))?;
-        match self.writer.line(line.trim_end_matches('\n')).await {
+        match self.talk.writer.line(line.trim_end_matches('\n')).await {
             Ok(()) => Ok(()),
             Err(error) => Err(self.why(&error.to_string()).await),
         }

@@ -42,11 +42,11 @@ mod options;
 
 pub use chance::uuid as message_id;
 pub use client::{Client, Turn};
-pub use connection::{Closed, Connection, Event, Events};
+pub use connection::{Connection, Event, Events};
 pub use error::Error;
 pub use mcp::{McpServer, ToolOutput};
 pub use options::{Options, Resume, mode_name};
-pub use wh_pipe::Exit;
+pub use wh_pipe::{Closed, Exit};
 /// Everything that is said on the wire.
 pub use wh_wire::claude as protocol;
 pub use wh_wire::claude::{

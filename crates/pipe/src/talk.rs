@@ -11,7 +11,7 @@ use crate::process::{Child, Exit, Stdout};
 use crate::room::Room;
 use crate::writer::Writer;
 
-/// How long a program has to end by itself once its input is closed.
+/// How long a program has to end by itself once its input is closed. Earlier, it may lose the last of what it keeps.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How long its output is still read when it is gone: another process may hold it open.
@@ -89,7 +89,13 @@ impl Talk {
         let (mut stopping, mut gone, mut deadline) = (false, false, None);
         loop {
             let wanted = !self.room.is_full() || stopping || gone || urgent();
+            // Whoever else holds its output may go on writing for ever.
+            if deadline.is_some_and(|deadline| Instant::now() > deadline + GRACE) {
+                return stopping;
+            }
             tokio::select! {
+                // What has been written is read before its time is over: we may be the ones who are late.
+                biased;
                 () = self.stop.notified(), if !stopping => {
                     stopping = true;
                     deadline = Some(Instant::now() + GRACE);
@@ -100,7 +106,6 @@ impl Talk {
                     gone = true;
                     deadline = Some(Instant::now() + LAST_WORDS);
                 }
-                () = wait_until(deadline) => return stopping,
                 line = lines.next(), if wanted => match line {
                     Ok(Some(line)) => hear(line),
                     Ok(None) => return stopping,
@@ -109,6 +114,7 @@ impl Talk {
                         return stopping;
                     }
                 },
+                () = wait_until(deadline) => return stopping,
                 () = self.room.changed(), if !wanted => {}
             }
         }

@@ -2,24 +2,16 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
 use tracing::debug;
-use wh_pipe::{Child, Line, Lines, Stdout};
+use wh_pipe::{Child, Line, Stdout};
 use wh_wire::claude::{Ask, Incoming, Outgoing, decode};
 
-use super::{Closed, Event, Shared};
+use super::{Event, Shared};
 use crate::handlers::Fate;
 use crate::options::Options;
-
-/// How long it has to end by itself once its input is closed. Earlier, it would lose the last of its transcript.
-const GRACE: Duration = Duration::from_secs(5);
-
-/// How long its output is still read when it is gone: another process may hold it open.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Reads until the program is gone, and ends it where that is wanted.
 pub(super) async fn read(
@@ -29,17 +21,18 @@ pub(super) async fn read(
     events: mpsc::UnboundedSender<(Event, usize)>,
     options: Options,
 ) {
-    let mut reader = Reader { shared, events, options };
-    let asked = reader.run(&child, stdout).await;
-    let stderr = child.stderr.clone();
-    let exit = child.end(Duration::ZERO).await;
-    let closed = Closed { exit, asked, stderr: stderr.text() };
-    debug!(%exit, asked, "closed");
+    let longest_line = options.longest_line;
+    let mut reader = Reader { shared: Arc::clone(&shared), events, options };
+    let urgent = || !shared.pending.is_empty();
+    let hear = |line: Line<'_>| match line {
+        Line::Whole(line) => reader.line(line),
+        Line::TooLong { bytes } => reader.tell(Event::Skipped { bytes }, 0),
+    };
+    let closed = shared.talk.listen(child, stdout, longest_line, urgent, hear).await;
     let reason = closed.reason();
-    reader.shared.gone.send_replace(Some(reason.as_str().into()));
-    reader.shared.pending.close(&reason);
-    reader.shared.writer.close();
-    for (_, task) in reader.shared.asks.lock().unwrap_or_else(PoisonError::into_inner).drain() {
+    shared.gone.send_replace(Some(reason.as_str().into()));
+    shared.pending.close(&reason);
+    for (_, task) in shared.asks.lock().unwrap_or_else(PoisonError::into_inner).drain() {
         task.inspect(|task| task.abort());
     }
     reader.tell(Event::Closed(closed), 0);
@@ -52,46 +45,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Until there is nothing more to read; says whether we asked for the end.
-    async fn run(&mut self, child: &Child, stdout: Stdout) -> bool {
-        let mut lines = Lines::new(stdout, self.options.longest_line);
-        let exited = child.exited();
-        tokio::pin!(exited);
-        let (mut stopping, mut gone, mut deadline) = (false, false, None);
-        loop {
-            let wanted = !self.shared.room.is_full() || !self.shared.pending.is_empty() || stopping || gone;
-            // Whoever else holds its output may go on writing for ever.
-            if deadline.is_some_and(|deadline| Instant::now() > deadline + GRACE) {
-                return stopping;
-            }
-            tokio::select! {
-                // What has been written is read before its time is over: we may be the ones who are late.
-                biased;
-                () = self.shared.stop.notified(), if !stopping => {
-                    stopping = true;
-                    deadline = Some(Instant::now() + GRACE);
-                    self.shared.writer.close();
-                }
-                exit = &mut exited, if !gone => {
-                    debug!(%exit, "the program has ended");
-                    gone = true;
-                    deadline = Some(Instant::now() + LAST_WORDS);
-                }
-                line = lines.next(), if wanted => match line {
-                    Ok(Some(Line::Whole(line))) => self.line(line),
-                    Ok(Some(Line::TooLong { bytes })) => self.tell(Event::Skipped { bytes }, 0),
-                    Ok(None) => return stopping,
-                    Err(error) => {
-                        debug!(%error, "its output cannot be read");
-                        return stopping;
-                    }
-                },
-                () = wait_until(deadline) => return stopping,
-                () = self.shared.room.changed(), if !wanted => {}
-            }
-        }
-    }
-
     fn line(&mut self, line: &[u8]) {
         let bytes = line.len();
         match decode(line) {
@@ -156,15 +109,8 @@ impl Reader {
     }
 
     fn tell(&self, event: Event, bytes: usize) {
-        self.shared.room.put(bytes);
+        self.shared.talk.room.put(bytes);
         // Nobody listens any more: then nobody misses it.
         let _ = self.events.send((event, bytes));
-    }
-}
-
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }

@@ -94,11 +94,11 @@ fn what_was_chosen_holds_for_the_next_process() {
     Lab::inside("space::claude::lasting::what_was_chosen_holds_for_the_next_process", |lab| {
         let wh = claude(lab, &[]);
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
-        command(&wh, "/model haiku");
+        command(&wh, "/model sonnet");
         command(&wh, "/mode plan");
         let chosen = || {
             let session = state(&wh)["sessions"]["claude"].clone();
-            (session["model"] == "haiku" && session["mode"] == "plan").then_some(())
+            (session["model"] == "sonnet" && session["mode"] == "plan").then_some(())
         };
         eventually("both are chosen", chosen);
         kill(claude_process(&wh), Signal::SIGKILL).unwrap();
@@ -106,7 +106,7 @@ fn what_was_chosen_holds_for_the_next_process() {
         assert_eq!(ask(&wh, "and now?")["stage"], "finished");
         assert!(chosen().is_some(), "{}", state(&wh)["sessions"]["claude"]);
         let last = lab.model.requests().into_iter().rfind(|one| one.body.to_string().contains("and now?")).unwrap();
-        assert!(last.body["model"].as_str().unwrap().contains("haiku"));
+        assert!(last.body["model"].as_str().unwrap().contains("sonnet"), "{}", last.body["model"]);
     });
 }
 
