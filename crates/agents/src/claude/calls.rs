@@ -20,7 +20,7 @@ const SHOWN: usize = 60;
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
     pub uuid: String,
-    text: String,
+    pub text: String,
 }
 
 impl Checkpoint {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod harness;
+mod history;
 mod items;
 mod login;
 mod questions;

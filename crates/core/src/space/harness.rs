@@ -194,6 +194,8 @@ pub enum Report {
     Began,
     /// It is done with what it began by itself.
     Rested(Outcome),
+    /// The person said this before, in a conversation that goes on.
+    Recalled(String),
     /// An item began, changed, or is done.
     Item {
         /// Its key.

@@ -51,6 +51,7 @@ fn report() -> impl Strategy<Value = Report> {
         1 => turn().prop_map(Report::Delivered),
         1 => turn().prop_map(Report::Started),
         6 => (turn(), outcome).prop_map(|(turn, outcome)| Report::Ended(turn, outcome)),
+        1 => Just(Report::Recalled("before".to_owned())),
         1 => Just(Report::Began),
         1 => Just(Report::Rested(Outcome::Completed)),
         6 => (key(), body(), any::<bool>()).prop_map(|(key, body, done)| Report::Item { key, body, done }),

@@ -13,7 +13,7 @@ use wh_core::space::harness::{Capabilities, Named, Order, Report, Usage};
 use wh_core::space::item::Level;
 
 use super::super::calls::CALLS;
-use super::super::{LOG_IN, mode_of, modes};
+use super::super::{LOG_IN, history, mode_of, modes};
 use super::work::{Prompt, Work};
 use super::{Done, Items, Live, Next, Unheard};
 use crate::port::{Inside, Start};
@@ -47,12 +47,14 @@ struct Course {
     kept: VecDeque<Order>,
     /// The conversation to go on with, by its own name.
     resumed: Option<String>,
+    /// What was said before wh came was told.
+    recalled: bool,
 }
 
 /// Runs until it is told to end or cannot go on.
 pub(in super::super) async fn run(options: Options, start: Start, inside: Inside) {
     let reports = inside.reports.clone();
-    let mut course = Course { options, start, inside, kept: VecDeque::new(), resumed: None };
+    let mut course = Course { options, start, inside, kept: VecDeque::new(), resumed: None, recalled: false };
     // If nobody hears it, nobody wants to know why either.
     let why = live(&mut course).await.unwrap_or_default();
     let _ = reports.send(Report::Gone(why)).await;
@@ -82,6 +84,11 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
         live.session.clone_from(&course.resumed);
         if let Some(before) = before.take() {
             live.take_over(before);
+        }
+        if !std::mem::replace(&mut course.recalled, true) {
+            let history = history::of(&course.start).await;
+            live.tell_all(history.reports).await?;
+            live.checkpoints = history.checkpoints;
         }
         live.tell(Report::Ready(live.capabilities.clone())).await?;
         if let Some(call) = anew.take() {

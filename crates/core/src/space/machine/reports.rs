@@ -39,6 +39,10 @@ impl Space {
                     self.ended(id, &turn, outcome);
                 }
             }
+            Report::Recalled(text) => {
+                let me = self.state.me.clone();
+                self.whole('m', me, Some(vec![id.clone()]), Body::Text { text, attachments: Vec::new() });
+            }
             Report::Item { key, body, done } => self.item(id, key, body, done),
             Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens),
             Report::Retracted(key) => self.retracted(id, &key),

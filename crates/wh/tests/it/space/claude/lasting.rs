@@ -7,7 +7,7 @@ use serde_json::json;
 use wh_testkit::{Lab, eventually, process};
 
 use super::super::{answer, ask, chats, finished, option, question, state};
-use super::{asked_of_the_model, claude, claude_process, command, transcripts};
+use super::{asked_of_the_model, claude, claude_process, command, said, transcripts};
 
 #[test]
 fn killed_in_a_turn_it_says_so_and_goes_on_in_the_same_conversation() {
@@ -41,7 +41,12 @@ fn a_conversation_goes_on_in_another_wh() {
         let session = transcripts(lab)[0].file_stem().unwrap().to_string_lossy().into_owned();
         for (flags, word) in [(vec!["--resume", session.as_str()], "one"), (vec!["--continue"], "two")] {
             let wh = claude(lab, &flags);
+            eventually("what was said before is there", || {
+                let history = wh.get("/history").text();
+                (history.contains("remember the wheel") && history.contains("echo: remember the wheel")).then_some(())
+            });
             assert_eq!(ask(&wh, &format!("number {word}"))["stage"], "finished");
+            assert!(said(&command(&wh, "/rewind")).contains("1  remember the wheel"));
             let last =
                 asked_of_the_model(lab).into_iter().rfind(|body| body.contains(&format!("number {word}"))).unwrap();
             assert!(last.contains("remember the wheel"), "{flags:?} goes on with what was said before");
