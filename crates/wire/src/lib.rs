@@ -1,5 +1,6 @@
 //! What is said: one file per protocol, with its types and codecs. No IO, no clock.
 
+pub mod acp;
 pub mod claude;
 pub mod control;
 pub mod remote;

@@ -1,4 +1,5 @@
 //! The codecs, beside what the programs really say.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
+mod acp;
 mod claude;
