@@ -5,13 +5,13 @@
 mod message;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use wh_pipe::{Closed, Launch, Line, NoReply, Pending, StartError, Talk, Writer};
+use wh_pipe::{Closed, Launch, Line, NoReply, Pending, StartError, Talk, Waiting, Writer};
 
 use message::Message;
 
@@ -117,6 +117,8 @@ struct Shared {
     /// Requests of the program that wait for an answer, as they are written.
     open: Mutex<HashSet<String>>,
     next: AtomicU64,
+    /// How many of our requests have an end to their patience.
+    hurried: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -150,6 +152,52 @@ impl Drop for Events {
         self.receiver.close();
         self.shared.talk.room.abandon();
     }
+
+    /// The next, if it is here already. What the program said before it answered a request of ours is here when the
+    /// answer is.
+    pub fn waiting(&mut self) -> Option<Incoming> {
+        let incoming = self.receiver.try_recv().ok()?;
+        self.shared.talk.room.taken();
+        Some(incoming)
+    }
+}
+
+/// The answer to a request that was written.
+#[derive(Debug)]
+pub struct Reply {
+    waiting: Waiting<u64, Result<Value, RpcError>>,
+    method: String,
+    _hurry: Option<Hurry>,
+}
+
+/// While there is one, everything is read, however much waits: an answer is behind it.
+#[derive(Debug)]
+struct Hurry(Arc<Shared>);
+
+impl Hurry {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.hurried.fetch_add(1, Ordering::AcqRel);
+        shared.talk.room.wake();
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        self.0.hurried.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Reply {
+    /// Waits for it.
+    pub async fn wait(self) -> Result<Value, RpcError> {
+        match self.waiting.await {
+            Ok(outcome) => outcome,
+            Err(NoReply::Timeout(after)) => Err(RpcError::Timeout { method: self.method, after }),
+            Err(NoReply::Disconnected(reason)) => Err(RpcError::Gone(reason)),
+            Err(NoReply::Taken) => Err(RpcError::Gone("its id is taken".into())),
+        }
+    }
 }
 
 impl Peer {
@@ -168,13 +216,14 @@ impl Peer {
             pending: Pending::new(),
             open: Mutex::default(),
             next: AtomicU64::new(0),
+            hurried: AtomicUsize::new(0),
         });
         let (sender, receiver) = mpsc::unbounded_channel();
         let held = Arc::new(Held(Arc::clone(&shared)));
         let events = Events { receiver, shared: Arc::clone(&shared), _held: Arc::clone(&held) };
         let reader = Arc::clone(&shared);
         tokio::spawn(async move {
-            let urgent = || !reader.pending.is_empty();
+            let urgent = || reader.hurried.load(Ordering::Acquire) > 0;
             let hear = |line: Line<'_>| reader.hear(line, &sender);
             let closed = reader.talk.listen(child, stdout, dialect.longest_line, urgent, hear).await;
             reader.pending.close(&closed.reason());
@@ -188,24 +237,24 @@ impl Peer {
         self.request_within(method, params, Some(PATIENCE)).await
     }
 
-    /// Asks something and waits for the answer: so long, or for ever.
+    /// Asks something and waits for the answer: so long, or for ever. Whoever waits for ever reads the [`Events`]
+    /// meanwhile: when too many wait, the answer does too.
     pub async fn request_within(
         &self,
         method: &str,
         params: Value,
         patience: Option<Duration>,
     ) -> Result<Value, RpcError> {
+        self.begin(method, params, patience).await?.wait().await
+    }
+
+    /// Asks something, and is done once that is written. The answer is waited for apart.
+    pub async fn begin(&self, method: &str, params: Value, patience: Option<Duration>) -> Result<Reply, RpcError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let reply = self.shared.pending.open(id, patience);
-        // Its answer is behind everything that waits to be read.
-        self.shared.talk.room.wake();
+        let waiting = self.shared.pending.open(id, patience);
+        let hurry = patience.map(|_| Hurry::new(&self.shared));
         self.send(json!({ "id": id, "method": method, "params": params })).await?;
-        match reply.await {
-            Ok(outcome) => outcome,
-            Err(NoReply::Timeout(after)) => Err(RpcError::Timeout { method: method.to_owned(), after }),
-            Err(NoReply::Disconnected(reason)) => Err(RpcError::Gone(reason)),
-            Err(NoReply::Taken) => Err(RpcError::Gone("its id is taken".into())),
-        }
+        Ok(Reply { waiting, method: method.to_owned(), _hurry: hurry })
     }
 
     /// Says something that has no answer.
