@@ -44,7 +44,7 @@ fn read(said: &str) -> Login {
 }
 
 /// Runs it and reads what it says.
-pub(super) async fn ask(program: &Path, arguments: &[&str]) -> Option<(String, bool)> {
+pub(crate) async fn ask(program: &Path, arguments: &[&str]) -> Option<(String, bool)> {
     let mut launch = Launch::new(program);
     launch.arguments = arguments.iter().map(Into::into).collect();
     launch.environment.insert("CLAUDECODE".into(), None);

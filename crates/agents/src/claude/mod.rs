@@ -4,7 +4,7 @@ mod calls;
 mod harness;
 mod history;
 mod items;
-mod login;
+pub(crate) mod login;
 mod questions;
 mod tools;
 

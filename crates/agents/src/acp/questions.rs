@@ -1,0 +1,233 @@
+//! What an agent asks, as questions of ours, and our answers as it wants them.
+
+use serde_json::{Map, Value, json};
+use wh_core::space::item::{ToolKind, ToolStatus};
+use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_wire::acp::{PermissionKind, PermissionOption};
+
+use super::tools::Told;
+
+/// Something asked, until it is answered.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// The request, by the agent's id.
+    pub id: Value,
+    /// What it asks.
+    pub question: Question,
+    about: About,
+}
+
+#[derive(Debug)]
+enum About {
+    /// A permission for this call.
+    Permission(String),
+    /// A form of one field, or of none.
+    Form(Option<(String, Value)>),
+}
+
+/// The answer to a question that nobody will answer.
+pub(super) fn cancelled() -> Value {
+    json!({ "outcome": { "outcome": "cancelled" } })
+}
+
+/// The answer to a form that nobody fills in.
+pub(super) fn declined() -> Value {
+    json!({ "action": "decline" })
+}
+
+impl Open {
+    /// A permission, with those of its options that may be offered. `None`: there are none.
+    pub fn permission(
+        id: Value,
+        agent: &str,
+        call: (&str, &Told),
+        options: Vec<PermissionOption>,
+        hidden: &[&str],
+    ) -> Option<Self> {
+        let (call, told) = call;
+        let options: Vec<Choice> = options
+            .into_iter()
+            .filter(|option| !hidden.contains(&option.option_id.as_str()))
+            .map(|option| Choice {
+                label: option.name.filter(|name| !name.is_empty()).unwrap_or_else(|| option.option_id.clone()),
+                id: option.option_id,
+                meaning: meaning(&option.kind),
+            })
+            .collect();
+        if options.is_empty() {
+            return None;
+        }
+        let title = match told.kind() {
+            ToolKind::Execute => format!("May {agent} run this command?"),
+            ToolKind::Edit => format!("May {agent} change this? {}", told.title()),
+            _ => format!("May {agent} do this? {}", told.title()),
+        };
+        let kind = QuestionKind::Permission;
+        let question =
+            Question { kind, title, details: told.details(), options, accepts_text: false, preselects: true };
+        Some(Self { id, question, about: About::Permission(call.to_owned()) })
+    }
+
+    /// A form. `None`: it wants more than one thing, or none that can be asked here.
+    pub fn form(id: Value, agent: &str, params: &Value) -> Option<Self> {
+        if params["mode"].as_str().is_some_and(|mode| mode != "form") {
+            return None;
+        }
+        let schema = &params["requestedSchema"]["properties"];
+        let none = Map::new();
+        let fields = schema.as_object().unwrap_or(&none);
+        let field = match fields.iter().next() {
+            _ if fields.len() > 1 => return None,
+            Some((name, field)) => Some((name.clone(), field.clone())),
+            None => None,
+        };
+        let mut options: Vec<Choice> = match &field {
+            Some((_, field)) => {
+                values(field).into_iter().map(|(id, label)| Choice { id, label, meaning: Meaning::Other }).collect()
+            }
+            None => vec![Choice { id: "accept".into(), label: "Yes".into(), meaning: Meaning::AllowOnce }],
+        };
+        let accepts_text = field.is_some() && options.is_empty();
+        options.push(Choice { id: "decline".into(), label: "No answer".into(), meaning: Meaning::RejectOnce });
+        let title = params["message"].as_str().filter(|message| !message.is_empty());
+        let title = title.map_or_else(|| format!("{agent} asks for something"), str::to_owned);
+        let words = field.as_ref().and_then(|(_, field)| field["description"].as_str());
+        let question = Question {
+            kind: if accepts_text { QuestionKind::Text } else { QuestionKind::Choice },
+            title,
+            details: words.map(|words| Detail::Text(words.to_owned())).into_iter().collect(),
+            options,
+            accepts_text,
+            preselects: false,
+        };
+        Some(Self { id, question, about: About::Form(field) })
+    }
+
+    /// What to send, and what it means for the call that it is about.
+    pub fn answer(&self, answer: &Answer) -> (Value, Option<(&str, ToolStatus)>) {
+        let chosen = answer.option.as_deref().and_then(|id| self.question.option(id));
+        match &self.about {
+            About::Permission(call) => match chosen {
+                Some(option) => {
+                    let reply = json!({ "outcome": { "outcome": "selected", "optionId": option.id } });
+                    let status = if option.meaning.rejects() { ToolStatus::Denied } else { ToolStatus::Running };
+                    (reply, Some((call, status)))
+                }
+                None => (cancelled(), Some((call, ToolStatus::Denied))),
+            },
+            About::Form(_) if chosen.is_some_and(|option| option.meaning.rejects()) => (declined(), None),
+            About::Form(field) => {
+                let said = answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
+                let content: Map<String, Value> =
+                    field.iter().map(|(name, field)| (name.clone(), typed(field, &said))).collect();
+                (json!({ "action": "accept", "content": content }), None)
+            }
+        }
+    }
+
+    /// What to send when nobody answers any more.
+    pub fn abandoned(&self) -> Value {
+        match &self.about {
+            About::Permission(_) => cancelled(),
+            About::Form(_) => json!({ "action": "cancel" }),
+        }
+    }
+}
+
+fn meaning(kind: &PermissionKind) -> Meaning {
+    match kind {
+        PermissionKind::AllowOnce => Meaning::AllowOnce,
+        PermissionKind::AllowAlways => Meaning::AllowAlways,
+        PermissionKind::RejectOnce => Meaning::RejectOnce,
+        PermissionKind::RejectAlways => Meaning::RejectAlways,
+        PermissionKind::Other(_) => Meaning::Other,
+    }
+}
+
+/// The values that a field can have, if they can be listed, with their names.
+fn values(field: &Value) -> Vec<(String, String)> {
+    let words = |list: &Value| -> Vec<Value> { list.as_array().cloned().unwrap_or_default() };
+    if field["type"] == "boolean" {
+        return vec![("true".into(), "Yes".into()), ("false".into(), "No".into())];
+    }
+    let titled = words(&field["oneOf"]).into_iter().filter_map(|one| {
+        let value = one["const"].as_str()?.to_owned();
+        Some((value.clone(), one["title"].as_str().map_or(value, str::to_owned)))
+    });
+    let plain = words(&field["enum"]).into_iter().filter_map(|one| one.as_str().map(|one| (one.into(), one.into())));
+    titled.chain(plain).collect()
+}
+
+/// A number or a switch is no text in a form, and only the schema tells.
+fn typed(field: &Value, said: &str) -> Value {
+    let value = serde_json::from_str(said).ok().filter(|_| field["type"] != "string");
+    value.unwrap_or_else(|| json!(said))
+}
+
+#[cfg(test)]
+mod tests {
+    use wh_wire::acp;
+
+    use super::*;
+
+    fn told() -> Told {
+        let mut told = Told::default();
+        told.merge(acp::read(json!({"toolCallId": "t", "title": "touch x", "kind": "execute"})));
+        told
+    }
+
+    fn permission(hidden: &[&str]) -> Option<Open> {
+        let options: acp::PermissionRequest = acp::read(json!({"options": [
+            {"optionId": "all", "name": "All", "kind": "allow_always"},
+            {"optionId": "once", "name": "Once", "kind": "allow_once"},
+            {"optionId": "no", "kind": "reject_once"},
+            {"optionId": "odd", "kind": "odd"},
+        ]}));
+        Open::permission(json!(0), "Gemini", ("t", &told()), options.options, hidden)
+    }
+
+    fn option(id: &str) -> Answer {
+        Answer { option: Some(id.to_owned()), text: None }
+    }
+
+    #[test]
+    fn a_permission_has_the_agents_own_options() {
+        let open = permission(&["all"]).unwrap();
+        let ids: Vec<(&str, Meaning)> = open.question.options.iter().map(|it| (it.id.as_str(), it.meaning)).collect();
+        assert_eq!(ids, [("once", Meaning::AllowOnce), ("no", Meaning::RejectOnce), ("odd", Meaning::Other)]);
+        assert_eq!(open.question.options[1].label, "no", "an option without a name is called by its id");
+        assert_eq!(open.question.details, [Detail::Command("touch x".to_owned())]);
+        assert!(permission(&["all", "once", "no", "odd"]).is_none());
+    }
+
+    #[test]
+    fn an_answer_selects_an_option() {
+        let open = permission(&[]).unwrap();
+        let (reply, decided) = open.answer(&option("once"));
+        assert_eq!(reply, json!({"outcome": {"outcome": "selected", "optionId": "once"}}));
+        assert_eq!(decided, Some(("t", ToolStatus::Running)));
+        assert_eq!(open.answer(&option("no")).1, Some(("t", ToolStatus::Denied)));
+        let (reply, decided) = open.answer(&option("nothing"));
+        assert_eq!((reply, decided), (cancelled(), Some(("t", ToolStatus::Denied))));
+    }
+
+    #[test]
+    fn a_form_of_one_field_is_a_question() {
+        let form = |properties: Value| {
+            let params = json!({"message": "Which?", "requestedSchema": {"properties": properties}});
+            Open::form(json!(1), "Gemini", &params)
+        };
+        let open = form(json!({"colour": {"type": "string", "enum": ["red", "blue"]}})).unwrap();
+        assert_eq!(open.answer(&option("blue")).0, json!({"action": "accept", "content": {"colour": "blue"}}));
+        assert_eq!(open.answer(&option("decline")).0, declined());
+        let open = form(json!({"n": {"type": "integer"}})).unwrap();
+        let seven = Answer { option: None, text: Some("7".to_owned()) };
+        assert_eq!(open.answer(&seven).0, json!({"action": "accept", "content": {"n": 7}}));
+        let open = form(json!({"sure": {"type": "boolean"}})).unwrap();
+        assert_eq!(open.answer(&option("true")).0, json!({"action": "accept", "content": {"sure": true}}));
+        let open = form(json!({})).unwrap();
+        assert_eq!(open.answer(&option("accept")).0, json!({"action": "accept", "content": {}}));
+        assert!(form(json!({"a": {}, "b": {}})).is_none());
+        assert!(Open::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
+    }
+}

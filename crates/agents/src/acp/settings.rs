@@ -1,0 +1,137 @@
+//! What can be chosen in a session, and how an agent is told: by a method of its own or as an option among others.
+
+use serde_json::{Value, json};
+use wh_core::space::harness::Named;
+use wh_wire::acp::{ConfigOption, SessionReply};
+
+/// The modes and the models of a session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settings {
+    pub modes: Choices,
+    pub models: Choices,
+}
+
+/// What can be chosen, and what is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choices {
+    by: By,
+    pub all: Vec<Named>,
+    pub current: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum By {
+    /// By a method that is there for this alone.
+    #[default]
+    Method,
+    /// As the option of this id.
+    Option(String),
+}
+
+impl Settings {
+    /// Takes what an agent says of a session, at its beginning or later; what it does not speak of stays.
+    pub fn learn(&mut self, reply: &SessionReply) {
+        if let Some(modes) = &reply.modes {
+            let all = modes.available_modes.iter();
+            self.modes = Choices {
+                by: By::Method,
+                all: all.map(|mode| named(&mode.id, &mode.name, &mode.description)).collect(),
+                current: modes.current_mode_id.clone(),
+            };
+        } else if let Some(option) = reply.option("mode") {
+            self.modes.learn(option);
+        }
+        // The method for models is of an older version; where there is an option, that is it.
+        if let Some(option) = reply.option("model") {
+            self.models.learn(option);
+        } else if let Some(models) = &reply.models {
+            let all = models.available_models.iter();
+            self.models = Choices {
+                by: By::Method,
+                all: all.map(|model| named(&model.model_id, &model.name, &model.description)).collect(),
+                current: models.current_model_id.clone(),
+            };
+        }
+    }
+
+    /// How to ask for a mode.
+    pub fn mode(&self, session: &str, mode: &str) -> (&'static str, Value) {
+        match &self.modes.by {
+            By::Method => ("session/set_mode", json!({ "sessionId": session, "modeId": mode })),
+            By::Option(id) => option(session, id, mode),
+        }
+    }
+
+    /// How to ask for a model.
+    pub fn model(&self, session: &str, model: &str) -> (&'static str, Value) {
+        match &self.models.by {
+            By::Method => ("session/set_model", json!({ "sessionId": session, "modelId": model })),
+            By::Option(id) => option(session, id, model),
+        }
+    }
+}
+
+impl Choices {
+    fn learn(&mut self, option: &ConfigOption) {
+        self.current = option.current_value.as_str().map(str::to_owned).or(self.current.take());
+        // An agent that has a method, too, may be told either way.
+        if self.all.is_empty() || self.by != By::Method {
+            self.by = By::Option(option.id.clone());
+            self.all = option.choices().iter().map(|one| named(&one.value, &one.name, &one.description)).collect();
+        }
+    }
+
+    /// Whether there is one of this id.
+    pub fn has(&self, id: &str) -> bool {
+        self.all.iter().any(|one| one.id == id)
+    }
+}
+
+fn option(session: &str, id: &str, value: &str) -> (&'static str, Value) {
+    ("session/set_config_option", json!({ "sessionId": session, "configId": id, "value": value }))
+}
+
+fn named(id: &str, name: &Option<String>, description: &Option<String>) -> Named {
+    let words = [description, name].into_iter().flatten().find(|words| !words.is_empty());
+    Named { id: id.to_owned(), title: words.map_or(id, String::as_str).to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use wh_wire::acp;
+
+    use super::*;
+
+    #[test]
+    fn an_option_is_set_as_one_and_a_method_is_called() {
+        let mut settings = Settings::default();
+        settings.learn(&acp::read(json!({
+            "modes": {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "b", "description": "B!"}]},
+            "models": {"currentModelId": "m", "availableModels": [{"modelId": "m"}]},
+        })));
+        assert_eq!(settings.modes.all[1], Named { id: "b".into(), title: "B!".into() });
+        assert_eq!(settings.mode("s", "b").0, "session/set_mode");
+        assert_eq!(settings.model("s", "m").0, "session/set_model");
+        settings.learn(&acp::read(json!({"configOptions": [
+            {"id": "mode", "category": "mode", "currentValue": "b", "options": [{"value": "a"}, {"value": "b"}]},
+        ]})));
+        assert_eq!(settings.modes.current.as_deref(), Some("b"), "the option tells of a change");
+        assert_eq!(settings.mode("s", "b").0, "session/set_mode", "and the method stays");
+    }
+
+    #[test]
+    fn an_agent_with_options_only_is_told_by_them() {
+        let mut settings = Settings::default();
+        settings.learn(&acp::read(json!({"models": {"availableModels": [{"modelId": "old"}]}, "configOptions": [
+            {"id": "which", "category": "model", "currentValue": "n", "options": [{"value": "n", "name": "New"}]},
+            {"id": "how", "category": "mode", "currentValue": "x", "options": [{"value": "x"}]},
+        ]})));
+        assert!(settings.models.has("n") && !settings.models.has("old"));
+        let (method, params) = settings.model("s", "n");
+        assert_eq!(
+            (method, &params["configId"], &params["value"]),
+            ("session/set_config_option", &json!("which"), &json!("n"))
+        );
+        assert_eq!(settings.mode("s", "x").1["configId"], "how");
+    }
+}

@@ -1,0 +1,143 @@
+//! The harness, beside agents that are scripts: they say what a real one would not, or not when it is wanted.
+
+mod asking;
+mod choosing;
+mod lasting;
+mod turns;
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::timeout;
+use wh_core::space::TurnId;
+use wh_core::space::harness::{Order, Outcome, Report};
+use wh_core::space::item::{Body, Level};
+
+use super::table::{AGENTS, Authenticate, Entry, Quirks};
+use super::*;
+
+/// What the scripts have in common. `next` reads a line and keeps its id, `reply` answers it, `say` and `update` are news.
+const PRELUDE: &str = r#"
+next() { read -r line || exit 0; id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}; echo "$line" >> heard; }
+reply() { echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
+fail() { echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":$1,\"message\":\"$2\"}}"; }
+update() { echo "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":$1}}"; }
+say() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$1\"}}"; }
+may() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"s\",\"toolCall\":{\"toolCallId\":\"$2\",\"title\":\"touch x\",\"kind\":\"execute\",\"status\":\"pending\"},\"options\":[{\"optionId\":\"yes\",\"name\":\"Yes\",\"kind\":\"allow_once\"},{\"optionId\":\"no\",\"name\":\"No\",\"kind\":\"reject_once\"}]}}"; }
+HELLO='{"protocolVersion":1,"agentInfo":{"name":"fake","version":"7"},"agentCapabilities":{"loadSession":true},"authMethods":[{"id":"key"}]}'
+SESSION='{"sessionId":"s","modes":{"currentModeId":"ask","availableModes":[{"id":"ask"},{"id":"plan"},{"id":"wild"}]},"models":{"currentModelId":"small","availableModels":[{"modelId":"small"},{"modelId":"large"}]}}'
+hello() { next; reply "$HELLO"; next; reply "$SESSION"; }
+rest() { while read -r line; do echo "$line" >> heard; done; }
+"#;
+
+const FAKE: Entry = Entry {
+    id: "fake",
+    title: "Fake",
+    commands: &["bash"],
+    arguments: &["-c"],
+    log_in: "say please",
+    authenticate: Some(Authenticate { method: "key", always: false }),
+    skipping: &["wild"],
+    quirks: Quirks { mode_in_words: Some("[MODE] "), kept_by_minute: false, told: &["fake/told"], client: &[] },
+    ..AGENTS[0]
+};
+
+/// A script that runs as an agent.
+struct Run {
+    harness: Harness,
+    folder: TempDir,
+    turns: u64,
+}
+
+impl Run {
+    async fn new(script: &str) -> Self {
+        Self::with(script, |_| {}).await
+    }
+
+    async fn with(script: &str, change: impl FnOnce(&mut Start)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut start = Start::new(folder.path());
+        start.arguments = vec![format!("{PRELUDE}{script}").into()];
+        change(&mut start);
+        let harness = Acp { entry: FAKE, keeper: None }.start(start).await.unwrap();
+        Self { harness, folder, turns: 0 }
+    }
+
+    async fn order(&self, order: Order) {
+        self.harness.orders.send(order).await.unwrap();
+    }
+
+    async fn prompt(&mut self, text: &str) -> TurnId {
+        self.turns += 1;
+        let turn = TurnId::from(format!("turn-{}", self.turns).as_str());
+        let order =
+            Order::Prompt { turn: turn.clone(), item: "item".into(), text: text.to_owned(), attachments: Vec::new() };
+        self.order(order).await;
+        turn
+    }
+
+    async fn next(&mut self) -> Report {
+        let report = timeout(Duration::from_secs(30), self.harness.reports.recv()).await;
+        report.expect("a report comes in time").expect("a report comes")
+    }
+
+    /// All reports up to the one that is waited for.
+    async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
+        let mut reports = Vec::new();
+        loop {
+            reports.push(self.next().await);
+            let last = &reports[reports.len() - 1];
+            if wanted(last) {
+                return reports;
+            }
+            assert!(!matches!(last, Report::Gone(_)), "it is gone too early: {reports:?}");
+        }
+    }
+
+    /// All reports of a turn up to its end.
+    async fn ended(&mut self) -> (Vec<Report>, Outcome) {
+        let reports = self.until(|report| matches!(report, Report::Ended(..))).await;
+        match reports.last() {
+            Some(Report::Ended(_, outcome)) => (reports.clone(), outcome.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Ends it; everything up to the last report, which is that it is gone.
+    async fn gone(mut self) -> Option<String> {
+        let last = loop {
+            if let Report::Gone(why) = self.next().await {
+                break why;
+            }
+        };
+        assert_eq!(self.harness.reports.recv().await, None, "nothing comes after that");
+        last
+    }
+
+    async fn end(self) {
+        self.order(Order::End).await;
+        assert_eq!(self.gone().await, None);
+    }
+
+    /// The lines that the agent has read.
+    fn heard(&self) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("heard")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+fn texts(reports: &[Report]) -> Vec<&str> {
+    let whole = reports.iter().filter_map(|report| match report {
+        Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    whole.collect()
+}
+
+fn warnings(reports: &[Report]) -> Vec<&str> {
+    let warnings = reports.iter().filter_map(|report| match report {
+        Report::Notice(Level::Warning | Level::Error, text) => Some(text.as_str()),
+        _ => None,
+    });
+    warnings.collect()
+}

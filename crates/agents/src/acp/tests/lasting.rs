@@ -1,0 +1,113 @@
+//! What is left when the process goes.
+
+use serde_json::json;
+
+use super::*;
+use crate::port::Resume;
+
+/// The first process dies in its turn, in the middle of a line; the second goes on, and tells the old conversation again.
+const TWICE: &str = r#"
+    if [ -e again ]; then
+        next; reply "$HELLO"; next
+        update '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"go"}}'
+        say "old words"
+        update '{"sessionUpdate":"tool_call","toolCallId":"c","status":"completed"}'
+        reply '{"modes":{"currentModeId":"ask","availableModes":[{"id":"ask"},{"id":"plan"}]}}'
+        say "late old words"
+        next; say new; reply '{"stopReason":"end_turn"}'; rest
+    fi
+    touch again; hello; next; say begun; printf '{"jsonrpc":"2.0","meth'; echo 'out of wheels' >&2; exit 3"#;
+
+#[tokio::test]
+async fn half_a_line_and_its_death_fail_the_turn_and_the_next_goes_on() {
+    let mut run = Run::new(TWICE).await;
+    run.prompt("go").await;
+    let (reports, outcome) = run.ended().await;
+    assert!(matches!(&outcome, Outcome::Failed(why) if why.contains("exited with 3: out of wheels")), "{outcome:?}");
+    assert_eq!(texts(&reports), ["begun"]);
+    let reports = run.until(|report| matches!(report, Report::Notice(Level::Error, _))).await;
+    assert!(warnings(&reports).last().unwrap().contains("in the same conversation"));
+    run.prompt("more").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!((texts(&reports), outcome), (vec!["new"], Outcome::Completed), "what was said before is not told again");
+    assert!(!reports.iter().any(|report| matches!(report, Report::Item { body: Body::Tool(_), .. })));
+    let heard = run.heard();
+    let load = heard.iter().find(|line| line["method"] == "session/load").unwrap();
+    assert_eq!(load["params"]["sessionId"], "s");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_cannot_be_loaded_is_told_to_be_lost() {
+    // The first process dies, the second cannot load, the third begins anew.
+    let script = r#"
+        count=$(cat count 2>/dev/null || echo 0); count=$((count+1)); echo $count > count
+        case $count in
+            1) hello; next; exit 4;;
+            2) next; reply "$HELLO"; next; fail -32603 "no such session"; rest;;
+            *) hello; next; reply '{"stopReason":"end_turn"}'; rest;;
+        esac"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
+    run.prompt("more").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!(outcome, Outcome::Completed);
+    assert!(warnings(&reports).iter().any(|text| text.contains("lost") && text.contains("no such session")));
+    run.end().await;
+}
+
+#[tokio::test]
+async fn one_that_ends_before_anything_was_said_is_gone() {
+    let run = Run::new("hello; echo 'changed my mind' >&2; exit 5").await;
+    assert_eq!(run.gone().await.as_deref(), Some("it exited with 5: changed my mind"));
+}
+
+#[tokio::test]
+async fn a_named_conversation_is_gone_on_with() {
+    let named = |start: &mut Start| start.resume = Some(Resume::Named("s".to_owned()));
+    let script = r#"next; reply "$HELLO"; next; say old; reply "$SESSION"; next; say new; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::with(script, named).await;
+    run.prompt("go").await;
+    assert_eq!(texts(&run.ended().await.0), ["new"]);
+    assert_eq!(run.heard()[1]["method"], "session/load");
+    run.end().await;
+    let run = Run::with(r#"next; reply "$HELLO"; next; fail -32602 "no such"; rest"#, named).await;
+    assert_eq!(run.gone().await.as_deref(), Some("no such"));
+    let run = Run::with(r#"next; reply '{"protocolVersion":1}'; rest"#, named).await;
+    assert!(run.gone().await.unwrap().contains("cannot go on"));
+}
+
+#[tokio::test]
+async fn the_newest_conversation_is_found_where_the_agent_lists_them() {
+    let latest = |start: &mut Start| start.resume = Some(Resume::Latest);
+    let script = r#"
+        next; reply '{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{},"resume":{}}}}'
+        next; reply '{"sessions":[{"sessionId":"s","updatedAt":"2026-02-01"},{"sessionId":"x","updatedAt":"2026-01-01"},{"sessionId":"y","cwd":"/elsewhere","updatedAt":"2026-03-01"}]}'
+        next; reply "{}"; rest"#;
+    let mut run = Run::with(script, latest).await;
+    run.until(|report| matches!(report, Report::Ready(_))).await;
+    let heard = run.heard();
+    assert_eq!((&heard[2]["method"], &heard[2]["params"]["sessionId"]), (&json!("session/resume"), &json!("s")));
+    run.end().await;
+    let run = Run::with(r#"next; reply "$HELLO"; rest"#, latest).await;
+    assert!(run.gone().await.unwrap().contains("--resume"));
+}
+
+#[tokio::test]
+async fn a_new_conversation_is_begun_on_request() {
+    let mut run = Run::new(r#"hello; next; say hi; reply '{"stopReason":"end_turn"}'; rest"#).await;
+    run.prompt("go").await;
+    run.ended().await;
+    run.order(Order::Call { id: 7, call: wh_core::space::harness::Call::Restart }).await;
+    run.until(|report| matches!(report, Report::Called(7, Ok(_)))).await;
+    let begun = run.heard().iter().filter(|line| line["method"] == "session/new").count();
+    assert_eq!(begun, 2);
+    run.end().await;
+}
+
+#[tokio::test]
+async fn it_ends_while_it_is_still_being_set_up() {
+    let run = Run::new("next; rest").await;
+    run.end().await;
+}

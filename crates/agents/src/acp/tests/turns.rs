@@ -1,0 +1,127 @@
+//! Turns, and what may come between.
+
+use serde_json::json;
+use wh_core::space::item::{ToolKind, ToolStatus};
+
+use super::*;
+
+#[tokio::test]
+async fn a_turn_is_told_from_its_beginning_to_its_end() {
+    let script = r#"
+        hello
+        update '{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"init","description":"Begin"}]}'
+        next
+        update '{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}'
+        say "one "; say two
+        update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"look","kind":"read","status":"in_progress"}'
+        update '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","content":[{"type":"content","content":{"type":"text","text":"seen"}}]}'
+        update '{"sessionUpdate":"plan","entries":[{"content":"dig","status":"pending"}]}'
+        say three
+        update '{"sessionUpdate":"usage_update","used":10,"size":100,"cost":{"amount":0.5,"currency":"USD"}}'
+        reply '{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":4}}}}'
+        rest"#;
+    let mut run = Run::new(script).await;
+    let Report::Ready(first) = run.next().await else { panic!("it is ready first") };
+    assert!(first.interrupts && first.commands.is_empty());
+    let Report::Ready(second) = run.next().await else { panic!("it is ready again, with commands") };
+    assert_eq!(second.commands[0].id, "init");
+    let turn = run.prompt("go").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!(outcome, Outcome::Completed);
+    let [Report::Delivered(one), Report::Submitted(two), Report::Started(three), ..] = &reports[..] else {
+        panic!("{reports:?}");
+    };
+    assert_eq!([one, two, three], [&turn; 3]);
+    assert_eq!(texts(&reports), ["one two", "three"]);
+    let card = reports.iter().rev().find_map(|report| match report {
+        Report::Item { body: Body::Tool(call), done: true, .. } => Some(call),
+        _ => None,
+    });
+    let card = card.unwrap();
+    assert_eq!((card.status, card.kind), (ToolStatus::Completed, ToolKind::Read));
+    let usage = reports.iter().rev().find_map(|report| match report {
+        Report::Usage(usage) => Some(*usage),
+        _ => None,
+    });
+    let usage = usage.unwrap();
+    assert_eq!(
+        (usage.input_tokens, usage.output_tokens, usage.context_limit, usage.cost),
+        (3, 4, Some(100), Some(0.5))
+    );
+    let heard = run.heard();
+    assert_eq!(heard[0]["params"]["clientCapabilities"]["fs"], json!({"readTextFile": false, "writeTextFile": false}));
+    assert_eq!(heard[2]["params"]["prompt"], json!([{"type": "text", "text": "go"}]));
+    run.end().await;
+}
+
+#[tokio::test]
+async fn what_nobody_knows_is_refused_or_passed_over() {
+    let script = r#"
+        hello; next; prompt=$id
+        echo '{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}'; read -r answer; echo "$answer" >> heard
+        echo '{"jsonrpc":"2.0","id":0,"method":"terminal/create","params":{}}'; read -r answer; echo "$answer" >> heard
+        echo '{"jsonrpc":"2.0","id":1,"method":"fake/told","params":{}}'; read -r answer; echo "$answer" >> heard
+        echo '{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"mode":"url","url":"x"}}'; read -r answer; echo "$answer" >> heard
+        echo '{"jsonrpc":"2.0","method":"what/ever","params":7}'
+        update '{"sessionUpdate":"dance","steps":3}'; update 7
+        echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not here"}}}}'
+        echo '{"jsonrpc":"2.0","id":99,"result":{}}'
+        echo 'Debugger attached.'; echo '{broken'
+        say fine
+        id=$prompt; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!((texts(&reports), outcome), (vec!["fine"], Outcome::Completed));
+    let [warning] = &warnings(&reports)[..] else { panic!("one warning: {reports:?}") };
+    assert!(warning.contains("cannot be read"), "{warning}");
+    let heard = run.heard();
+    assert_eq!((&heard[3]["id"], &heard[3]["error"]["code"]), (&json!("f"), &json!(-32601)));
+    assert_eq!((&heard[4]["id"], &heard[4]["error"]["code"]), (&json!(0), &json!(-32601)));
+    assert_eq!(heard[5]["result"], json!({}));
+    assert_eq!(heard[6]["result"], json!({"action": "decline"}));
+    run.end().await;
+}
+
+#[tokio::test]
+async fn why_a_turn_ended_is_told_in_words() {
+    let script = r#"
+        hello
+        next; reply '{"stopReason":"refusal"}'
+        next; reply '{"stopReason":"max_tokens"}'
+        next; reply '{"stopReason":"tired_of_it"}'
+        next; fail 500 "the model is away"
+        next; reply '[]'
+        rest"#;
+    let mut run = Run::new(script).await;
+    for words in ["Fake refused", "may not write more", "tired of it", "the model is away"] {
+        run.prompt("go").await;
+        let (_, outcome) = run.ended().await;
+        assert!(matches!(&outcome, Outcome::Failed(why) if why.contains(words)), "{outcome:?}");
+    }
+    run.prompt("go").await;
+    assert_eq!(run.ended().await.1, Outcome::Completed, "an answer is an end, whatever it says");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_that_is_told_as_an_error_is_an_interrupt() {
+    let script = r#"hello; next; say on; prompt=$id; next; id=$prompt; fail -32603 "This operation was aborted"; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    run.until(|report| matches!(report, Report::Item { .. })).await;
+    run.order(Order::Interrupt).await;
+    assert_eq!(run.ended().await.1, Outcome::Cancelled);
+    assert_eq!(run.heard()[3]["method"], "session/cancel");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn a_flood_before_the_answer_is_heard_before_the_end() {
+    let script = r#"hello; next; for i in $(seq 3000); do say x; done; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    let (reports, _) = run.ended().await;
+    assert_eq!(texts(&reports)[0].len(), 3000);
+    run.end().await;
+}
