@@ -1,7 +1,9 @@
 //! The space with the built-in agent, in its terminal UI, through the door.
 
 mod claude;
+mod codex_acp;
 mod examples;
+mod gemini;
 mod lifecycle;
 mod moments;
 mod questions;
