@@ -145,20 +145,20 @@ impl Events {
         self.shared.talk.room.taken(bytes);
         Some(incoming)
     }
+
+    /// The next, if it is here already. What the program said before it answered a request of ours is here when the
+    /// answer is.
+    pub fn waiting(&mut self) -> Option<Incoming> {
+        let (incoming, bytes) = self.receiver.try_recv().ok()?;
+        self.shared.talk.room.taken(bytes);
+        Some(incoming)
+    }
 }
 
 impl Drop for Events {
     fn drop(&mut self) {
         self.receiver.close();
         self.shared.talk.room.abandon();
-    }
-
-    /// The next, if it is here already. What the program said before it answered a request of ours is here when the
-    /// answer is.
-    pub fn waiting(&mut self) -> Option<Incoming> {
-        let incoming = self.receiver.try_recv().ok()?;
-        self.shared.talk.room.taken();
-        Some(incoming)
     }
 }
 
