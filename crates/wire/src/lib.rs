@@ -2,5 +2,6 @@
 
 pub mod acp;
 pub mod claude;
+pub mod codex;
 pub mod control;
 pub mod remote;

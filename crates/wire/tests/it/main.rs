@@ -3,3 +3,4 @@
 
 mod acp;
 mod claude;
+mod codex;

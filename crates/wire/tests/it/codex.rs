@@ -1,0 +1,275 @@
+//! Codex's `app-server`, beside what it really says.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use wh_wire::codex::{
+    Account, Ask, Client, Decision, ItemKind, McpServer, Model, Notification, Sandbox, Settings, Started, Status,
+    Thread, ThreadStatus, Tokens, Turn, TurnStatus, interrupt, settings, start, steer, turn,
+};
+
+/// The lines of both captures: true if they come from the agent.
+fn captured() -> Vec<(bool, Value)> {
+    [include_str!("wires/codex-app-server-1.wire"), include_str!("wires/codex-app-server-2.wire")]
+        .into_iter()
+        .flat_map(str::lines)
+        .map(|line| match line.split_at(3) {
+            ("<- ", message) => (true, serde_json::from_str(message).unwrap()),
+            ("-> ", message) => (false, serde_json::from_str(message).unwrap()),
+            _ => panic!("no direction: {line}"),
+        })
+        .collect()
+}
+
+fn notifications() -> Vec<Notification> {
+    let said = captured().into_iter().filter(|(theirs, message)| *theirs && message.get("id").is_none());
+    said.map(|(_, message)| Notification::read(message["method"].as_str().unwrap(), message["params"].clone()))
+        .collect()
+}
+
+#[test]
+fn every_line_of_the_captures_is_read() {
+    let mut asked: Vec<(Value, String)> = Vec::new();
+    let (mut known, mut others, mut replies, mut asks) = (0, Vec::new(), 0, 0);
+    for (theirs, mut message) in captured() {
+        let method = message["method"].as_str().map(str::to_owned);
+        match (theirs, method) {
+            (false, Some(method)) => asked.push((message["id"].clone(), method)),
+            (false, None) => assert!(message["result"]["decision"].is_string()),
+            (true, Some(method)) if message.get("id").is_some() => {
+                assert!(!matches!(Ask::read(&method, message["params"].take()), Ask::Unknown { .. }), "{method}");
+                asks += 1;
+            }
+            (true, Some(method)) => match Notification::read(&method, message["params"].take()) {
+                Notification::Other { method, .. } => others.push(method),
+                _ => known += 1,
+            },
+            (true, None) => {
+                let method = asked.iter().rev().find(|(id, _)| *id == message["id"]).map(|(_, method)| method.as_str());
+                let result = &message["result"];
+                let read = match method.unwrap() {
+                    _ if !message["error"].is_null() => message["error"]["message"].is_string(),
+                    "thread/start" => Started::read(result).is_some(),
+                    "turn/start" => Turn::read(&result["turn"]).is_some(),
+                    "model/list" => Model::list(result).len() > 1,
+                    "initialize" => result["userAgent"].is_string(),
+                    _ => true,
+                };
+                assert!(read, "{method:?}: {message}");
+                replies += 1;
+            }
+        }
+    }
+    others.sort();
+    others.dedup();
+    let of_no_use =
+        ["account/rateLimits/updated", "remoteControl/status/changed", "thread/readState/changed", "thread/started"];
+    assert_eq!(others, of_no_use);
+    assert_eq!((known, replies, asks), (29, 13, 1));
+}
+
+#[test]
+fn a_turn_of_the_captures_is_told_from_its_beginning_to_its_end() {
+    let said = notifications();
+    let statuses: Vec<TurnStatus> = said
+        .iter()
+        .filter_map(|one| match one {
+            Notification::TurnStarted { turn, .. } | Notification::TurnCompleted { turn, .. } => {
+                Some(turn.status.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    let (runs, done) = (TurnStatus::InProgress, TurnStatus::Completed);
+    assert_eq!(statuses, [runs.clone(), done, runs, TurnStatus::Interrupted]);
+    let words: Vec<&str> = said
+        .iter()
+        .filter_map(|one| if let Notification::Delta { text, .. } = one { Some(text.as_str()) } else { None })
+        .collect();
+    assert_eq!(words, ["Hello ", "world"]);
+    assert!(said.iter().any(|one| matches!(one, Notification::Item { item, done: true, .. }
+        if matches!(&item.kind, ItemKind::Command(command) if command.status == Status::Declined))));
+    assert!(said.iter().any(|one| matches!(one, Notification::Usage { total, window: Some(258_400), .. }
+        if *total == Tokens { total: 30, input: 20, output: 10 })));
+    assert!(said.iter().any(|one| matches!(one, Notification::Status { status: ThreadStatus::Idle, .. })));
+    assert!(said.iter().any(|one| matches!(one, Notification::Resolved { id } if *id == json!(0))));
+}
+
+#[test]
+fn an_approval_offers_what_the_server_says() {
+    let (_, asked) = captured()
+        .into_iter()
+        .find(|(_, message)| message["method"] == "item/commandExecution/requestApproval")
+        .unwrap();
+    let Ask::Command(ask) = Ask::read("item/commandExecution/requestApproval", asked["params"].clone()) else {
+        panic!("an approval")
+    };
+    assert_eq!(ask.plain.as_deref(), Some("touch /home/dev/outside.txt"));
+    assert_eq!(ask.reason.as_deref(), Some("need to write outside"));
+    let rule = Decision::AcceptRule(vec!["touch".to_owned(), "/home/dev/outside.txt".to_owned()]);
+    assert_eq!(ask.decisions, [Decision::Accept, rule, Decision::Cancel]);
+    let offered = asked["params"]["availableDecisions"].as_array().unwrap();
+    for (decision, raw) in ask.decisions.iter().zip(offered) {
+        assert_eq!(decision.answer()["decision"], *raw, "an offer is answered as it came");
+    }
+    let Ask::Command(silent) = Ask::read("item/commandExecution/requestApproval", json!({})) else {
+        panic!("an approval")
+    };
+    let always = [Decision::Accept, Decision::AcceptForSession, Decision::Decline, Decision::Cancel];
+    assert_eq!(silent.decisions, always, "one that says nothing takes what all of them take");
+}
+
+#[test]
+fn what_we_send_is_what_the_captures_send() {
+    let sent: Vec<Value> = captured().into_iter().filter(|(theirs, _)| !theirs).map(|(_, message)| message).collect();
+    let params = |method: &str, from: usize| {
+        sent.iter().filter(|message| message["method"] == method).nth(from).unwrap()["params"].clone()
+    };
+    let chosen =
+        Settings { approval_policy: Some("on-request"), sandbox: Some(Sandbox::WorkspaceWrite), ..Settings::default() };
+    assert_eq!(start("/home/dev/ws", &chosen), params("thread/start", 0));
+    let first = params("turn/start", 0);
+    assert_eq!(turn(first["threadId"].as_str().unwrap(), "hi", &Settings::default()), first);
+    let stopped = params("turn/interrupt", 1);
+    let (thread, native) = (stopped["threadId"].as_str().unwrap(), stopped["turnId"].as_str().unwrap());
+    assert_eq!(interrupt(thread, native), stopped);
+    let mut steered = steer(thread, native, "also this");
+    steered["input"][0].as_object_mut().unwrap().remove("text_elements");
+    assert_eq!(steered, params("turn/steer", 0));
+    let hello = Client { name: "probe", title: "Probe", version: "0.0.1" }.initialize();
+    assert_eq!(hello["clientInfo"], params("initialize", 0)["clientInfo"]);
+    assert_eq!(settings("t", &chosen)["sandboxPolicy"], json!({ "type": "workspaceWrite" }));
+}
+
+#[test]
+fn an_error_is_put_in_words_and_may_be_about_the_login() {
+    let read = |error: Value| match Notification::read("error", json!({ "error": error, "willRetry": true })) {
+        Notification::Error { error, will_retry: true, .. } => error,
+        other => panic!("{other:?}"),
+    };
+    let wrapped = read(
+        json!({ "message": r#"{"type":"error","error":{"message":"scripted failure 400"}}"#, "codexErrorInfo": "other" }),
+    );
+    assert_eq!((wrapped.message.as_str(), wrapped.is_about_login()), ("scripted failure 400", false));
+    assert!(read(json!({ "message": "no", "codexErrorInfo": "unauthorized" })).is_about_login());
+    let status = json!({ "message": "no", "codexErrorInfo": { "httpConnectionFailed": { "httpStatusCode": 401 } } });
+    assert!(read(status).is_about_login());
+}
+
+#[test]
+fn items_of_other_tools_and_those_nobody_knows_are_kept() {
+    let read = |item: Value| match Notification::read("item/completed", json!({ "item": item })) {
+        Notification::Item { item, .. } => item.kind,
+        other => panic!("{other:?}"),
+    };
+    let call = json!({"type": "mcpToolCall", "id": "c", "server": "desk", "tool": "double", "arguments": {"n": 1}, "status": "completed",
+        "result": {"content": [{"type": "text", "text": "2"}]}});
+    let ItemKind::Tool(call) = read(call) else { panic!("a call") };
+    assert_eq!(
+        (call.server.as_deref(), call.name.as_str(), call.output.as_deref()),
+        (Some("desk"), "double", Some("2"))
+    );
+    let strange = json!({"type": "dreaming", "id": "d", "of": "sheep"});
+    assert_eq!(read(strange.clone()), ItemKind::Unknown(strange));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        prop::sample::select(WORDS).prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 48, 6, |inner| {
+        let key = prop_oneof![".{0,4}", prop::sample::select(WORDS).prop_map(str::to_owned)];
+        let object = vec((key, inner.clone()), 0..6).prop_map(Map::from_iter);
+        prop_oneof![vec(inner, 0..6).prop_map(Value::from), object.prop_map(Value::from)]
+    })
+}
+
+const WORDS: &[&str] = &[
+    "threadId",
+    "turnId",
+    "itemId",
+    "delta",
+    "item",
+    "turn",
+    "id",
+    "type",
+    "status",
+    "error",
+    "message",
+    "text",
+    "commandExecution",
+    "fileChange",
+    "changes",
+    "kind",
+    "path",
+    "reasoning",
+    "summary",
+    "mcpToolCall",
+    "result",
+    "content",
+    "webSearch",
+    "action",
+    "tokenUsage",
+    "total",
+    "availableDecisions",
+    "acceptWithExecpolicyAmendment",
+    "questions",
+    "options",
+    "label",
+    "permissions",
+    "plan",
+    "step",
+    "thread",
+    "sandbox",
+    "data",
+    "account",
+    "model",
+    "codexErrorInfo",
+];
+
+const METHODS: &[&str] = &[
+    "turn/started",
+    "turn/completed",
+    "turn/plan/updated",
+    "item/started",
+    "item/completed",
+    "item/agentMessage/delta",
+    "item/reasoning/textDelta",
+    "item/reasoning/summaryPartAdded",
+    "item/fileChange/patchUpdated",
+    "error",
+    "warning",
+    "thread/tokenUsage/updated",
+    "thread/status/changed",
+    "thread/settings/updated",
+    "serverRequest/resolved",
+    "configWarning",
+    "mcpServer/startupStatus/updated",
+    "model/rerouted",
+    "item/commandExecution/requestApproval",
+    "item/fileChange/requestApproval",
+    "item/permissions/requestApproval",
+    "item/tool/requestUserInput",
+    "mcpServer/elicitation/request",
+    "what/ever",
+];
+
+proptest! {
+    #[test]
+    fn any_json_is_taken_and_nothing_unknown_is_lost(method in prop::sample::select(METHODS), params in any_json()) {
+        if let Notification::Other { method: kept, params: raw } = Notification::read(method, params.clone()) {
+            prop_assert_eq!((kept.as_str(), &raw), (method, &params));
+        }
+        match Ask::read(method, params.clone()) {
+            Ask::Unknown { params: raw, .. } => prop_assert_eq!(&raw, &params),
+            Ask::Command(ask) => prop_assert!(!ask.decisions.is_empty()),
+            _ => {}
+        }
+        let _ = (Started::read(&params), Turn::read(&params), Thread::first(&params));
+        let _ = (Model::list(&params), McpServer::list(&params), Account::read(&params));
+    }
+}
