@@ -3,6 +3,7 @@
 
 pub mod acp;
 pub mod claude;
+pub mod codex;
 pub mod demo;
 pub mod port;
 pub mod rpc;
@@ -16,7 +17,11 @@ pub use port::{Agent, Harness, Start, StartError};
 /// in front of those that are processes, so that nothing of them outlives wh (see `wh_pipe::keeper`).
 pub fn known(keeper: Option<Vec<OsString>>) -> Vec<Arc<dyn Agent>> {
     let acp = acp::table::AGENTS.map(|entry| Arc::new(acp::Acp { entry, keeper: keeper.clone() }) as Arc<dyn Agent>);
-    let mut known: Vec<Arc<dyn Agent>> = vec![Arc::new(demo::Demo::default()), Arc::new(claude::Claude { keeper })];
+    let mut known: Vec<Arc<dyn Agent>> = vec![
+        Arc::new(demo::Demo::default()),
+        Arc::new(claude::Claude { keeper: keeper.clone() }),
+        Arc::new(codex::Codex { keeper }),
+    ];
     known.extend(acp);
     known
 }

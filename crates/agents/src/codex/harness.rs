@@ -1,0 +1,464 @@
+//! The task behind a running Codex: orders and events in, requests and reports out. It waits for neither a person nor a
+//! reply: whatever takes time runs in a task of its own and comes back as a [`Done`].
+
+mod life;
+mod news;
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use wh_core::space::TurnId;
+use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
+use wh_core::space::item::{Level, ToolStatus};
+use wh_core::space::question::Answer;
+use wh_pipe::Launch;
+use wh_wire::codex::{self as wire, Account, Settings, Started, ThreadStatus};
+
+use super::items::Items;
+use super::modes::{self, Mode};
+use super::questions::{self, Open};
+use super::{LOG_IN, TITLE};
+use crate::port::{Inside, Start};
+use crate::rpc::{Events, Incoming, Peer, RpcError};
+
+pub(super) use life::run;
+
+/// All that it needs to run.
+pub(super) struct Ways {
+    pub launch: Launch,
+    pub start: Start,
+    /// The mode that the start names.
+    pub mode: Option<&'static Mode>,
+    pub inside: Inside,
+    /// How long a turn may be without a word while Codex works on nothing.
+    pub silence: Duration,
+}
+
+/// What a task of its own has come to.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// A turn was taken, or not.
+    Turn(TurnId, Result<Value, RpcError>),
+    /// The turn was interrupted, or not.
+    Interrupted(TurnId, Result<(), RpcError>),
+    /// The words that went with a no were passed on, or not.
+    Steered(Result<(), RpcError>),
+    /// The conversation is being made shorter, or not, for the call of this number.
+    Compacts(u64, Result<(), RpcError>),
+    /// A new conversation was begun, or not, for the call of this number.
+    Cleared(u64, Result<Value, RpcError>),
+    /// A call was carried out.
+    Called(u64, Result<Value, String>),
+}
+
+/// Nobody reads reports any more.
+#[derive(Debug)]
+pub(super) struct Unheard;
+
+/// What goes on after an order.
+enum Next {
+    On,
+    End,
+    /// Begin a new conversation, for the call of this number.
+    Anew(u64),
+}
+
+/// A turn that runs.
+struct Turn {
+    id: TurnId,
+    /// What it was to bring into the conversation.
+    sent: Choice,
+    /// What Codex calls it; known from its reply, or from its first word if that comes sooner.
+    native: Option<String>,
+    /// The reply has come.
+    replied: bool,
+    submitted: bool,
+    begun: bool,
+    interrupted: bool,
+}
+
+/// What has to be over before the next prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Busy {
+    /// The conversation is made shorter.
+    Compacting,
+    /// A new one is begun.
+    Clearing,
+}
+
+/// What was chosen for the turns from now on; what was not, Codex chooses.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choice {
+    pub model: Option<String>,
+    pub mode: Option<&'static Mode>,
+}
+
+impl Choice {
+    pub fn settings(&self) -> Settings<'_> {
+        Settings {
+            model: self.model.as_deref(),
+            approval_policy: self.mode.map(|mode| mode.approval_policy),
+            sandbox: self.mode.map(|mode| mode.sandbox),
+        }
+    }
+}
+
+/// One that runs.
+pub(super) struct Live {
+    pub(super) peer: Peer,
+    events: Events,
+    reports: mpsc::Sender<Report>,
+    done: mpsc::UnboundedSender<Done>,
+    pub(super) launch: Launch,
+    pub(super) start: Start,
+    /// What Codex calls the conversation.
+    pub(super) thread: String,
+    status: ThreadStatus,
+    /// Something was said in it: only then it can be gone on with.
+    spoken: bool,
+    pub(super) capabilities: Capabilities,
+    pub(super) version: Option<String>,
+    /// All that was chosen, for whoever begins anew.
+    choice: Choice,
+    /// What of it the conversation does not have yet.
+    pending: Choice,
+    turn: Option<Turn>,
+    /// Turns that ended while the reply to ours was on its way.
+    early: Vec<wire::Turn>,
+    pub(super) busy: Option<Busy>,
+    waiting: Option<(TurnId, String)>,
+    items: Items,
+    open: BTreeMap<u64, Open>,
+    asked: u64,
+    /// Warnings that were told; Codex repeats some with every turn.
+    told: HashSet<String>,
+    heard: Instant,
+    silence: Duration,
+    /// The news of the beginning, until they are told.
+    first: Option<First>,
+}
+
+/// What is to be told once it can be used.
+struct First {
+    started: Started,
+    account: Account,
+    notice: Option<String>,
+}
+
+/// What the loop hears.
+enum Heard {
+    Order(Option<Order>),
+    Event(Option<Incoming>),
+    Done(Done),
+    /// Nothing, for long.
+    Silence,
+}
+
+/// An error in words, with what to do about it where that is known.
+pub(super) fn in_words(text: &str, about_login: bool) -> String {
+    let about_login =
+        about_login || ["401", "not logged in", "Not logged in", "codex login"].iter().any(|word| text.contains(word));
+    if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
+}
+
+/// Whether Codex does not know a method. It says so with a number of its own.
+pub(super) fn is_unknown(error: &RpcError) -> bool {
+    let named = matches!(error, RpcError::Refused { message, .. } if message.contains("unknown variant"));
+    named || error.is_unknown_method()
+}
+
+impl Live {
+    pub(super) async fn tell(&self, report: Report) -> Result<(), Unheard> {
+        self.reports.send(report).await.map_err(|_| Unheard)
+    }
+
+    async fn tell_all(&self, reports: Vec<Report>) -> Result<(), Unheard> {
+        for report in reports {
+            self.tell(report).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells something that is said once only.
+    async fn warn(&mut self, level: Level, text: String) -> Result<(), Unheard> {
+        if self.told.insert(text.clone()) { self.tell(Report::Notice(level, text)).await } else { Ok(()) }
+    }
+
+    /// What was chosen.
+    pub(super) fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// Where it works, as Codex knows the place.
+    pub(super) fn directory(&self) -> String {
+        life::place(&self.start.directory)
+    }
+
+    /// Whether a turn runs, or waits to.
+    pub(super) fn works(&self) -> bool {
+        self.turn.is_some() || self.waiting.is_some()
+    }
+
+    /// Does what it is told, as far as that takes no time.
+    async fn order(&mut self, order: Order) -> Result<Next, Unheard> {
+        match order {
+            Order::Prompt { turn, text, .. } => self.prompt(turn, text).await?,
+            Order::Answer { question, answer } => self.answer(&question, answer).await?,
+            Order::Interrupt => match self.waiting.take() {
+                Some((turn, _)) => self.tell(Report::Ended(turn, Outcome::Cancelled)).await?,
+                None => {
+                    if let Some(turn) = &mut self.turn {
+                        turn.interrupted = true;
+                    }
+                    self.interrupt();
+                }
+            },
+            Order::SetModel(model) => {
+                self.capabilities.model = Some(model.clone());
+                self.choice.model = Some(model.clone());
+                self.pending.model = Some(model);
+                self.settle().await?;
+            }
+            Order::SetMode(mode) => match modes::find(&mode, self.start.may_skip_permissions) {
+                Ok(mode) => {
+                    self.capabilities.mode = Some(mode.id.to_owned());
+                    self.choice.mode = Some(mode);
+                    self.pending.mode = Some(mode);
+                    self.settle().await?;
+                }
+                Err(error) => {
+                    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                    self.tell(Report::Notice(Level::Warning, format!("{error}{hint}"))).await?;
+                    self.tell(Report::Ready(self.capabilities.clone())).await?;
+                }
+            },
+            Order::Call { id, call: Call::Restart } => return Ok(Next::Anew(id)),
+            Order::Call { id, call } => self.call(id, call).await?,
+            Order::End => return Ok(Next::End),
+        }
+        Ok(Next::On)
+    }
+
+    /// Lets something take its time.
+    pub(super) fn aside<F>(&self, work: impl FnOnce(Peer) -> F)
+    where
+        F: Future<Output = Done> + Send + 'static,
+    {
+        let (work, done) = (work(self.peer.clone()), self.done.clone());
+        tokio::spawn(async move {
+            // Nobody is left to be told when the harness has ended.
+            let _ = done.send(work.await);
+        });
+    }
+
+    /// A choice holds from the next turn on; where Codex takes it for the conversation too, it has it at once.
+    async fn settle(&mut self) -> Result<(), Unheard> {
+        let params = wire::settings(&self.thread, &self.pending.settings());
+        let peer = self.peer.clone();
+        tokio::spawn(async move {
+            if let Err(error) = peer.request("thread/settings/update", params).await {
+                tracing::debug!(%error, "the choice waits for the next turn");
+            }
+        });
+        self.tell(Report::Ready(self.capabilities.clone())).await
+    }
+
+    async fn prompt(&mut self, turn: TurnId, text: String) -> Result<(), Unheard> {
+        if self.busy.is_some() {
+            self.waiting = Some((turn, text));
+            return Ok(());
+        }
+        let sent = std::mem::take(&mut self.pending);
+        let params = wire::turn(&self.thread, &text, &sent.settings());
+        self.heard = Instant::now();
+        self.early.clear();
+        // Whether it takes it may take any time; if it never says, silence is noticed.
+        match self.peer.ask("turn/start", params, None).await {
+            Ok(reply) => {
+                let id = turn.clone();
+                self.turn = Some(Turn {
+                    id: turn.clone(),
+                    sent,
+                    native: None,
+                    replied: false,
+                    submitted: false,
+                    begun: false,
+                    interrupted: false,
+                });
+                self.spoken = true;
+                self.aside(|_| async move { Done::Turn(id, reply.await) });
+                self.tell(Report::Delivered(turn)).await
+            }
+            Err(error) => self.tell(Report::Ended(turn, Outcome::Failed(error.to_string()))).await,
+        }
+    }
+
+    /// Sends a prompt that has waited.
+    async fn freed(&mut self) -> Result<(), Unheard> {
+        self.busy = None;
+        match self.waiting.take() {
+            Some((turn, text)) => self.prompt(turn, text).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Asks for the end of the turn, as soon as there is one to end.
+    fn interrupt(&self) {
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.interrupted) else { return };
+        let Some(native) = &turn.native else { return };
+        let (id, params) = (turn.id.clone(), wire::interrupt(&self.thread, native));
+        self.aside(|peer| async move { Done::Interrupted(id, peer.request("turn/interrupt", params).await.map(drop)) });
+    }
+
+    async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
+        let Some((number, part)) = questions::parse(key) else { return Ok(()) };
+        let Some(open) = self.open.get_mut(&number) else { return Ok(()) };
+        let Some(reply) = open.answer(part, answer) else { return Ok(()) };
+        let Some(open) = self.open.remove(&number) else { return Ok(()) };
+        if reply.allows
+            && let Some(report) = open.item().and_then(|item| self.items.waits(item, ToolStatus::Running))
+        {
+            self.tell(report).await?;
+        }
+        if let Err(error) = self.peer.answer(&open.id, reply.result).await {
+            return self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await;
+        }
+        let native = self.turn.as_ref().and_then(|turn| turn.native.as_ref());
+        if let (Some(reason), Some(native)) = (reply.reason, native) {
+            // A refusal takes no words: they are said in the same turn.
+            let params = wire::steer(&self.thread, native, &reason);
+            self.aside(|peer| async move { Done::Steered(peer.request("turn/steer", params).await.map(drop)) });
+        }
+        Ok(())
+    }
+
+    /// What came of something that took its time.
+    async fn done(&mut self, done: Done) -> Result<(), Unheard> {
+        match done {
+            Done::Turn(id, outcome) => self.replied(&id, outcome).await,
+            Done::Interrupted(_, Ok(())) | Done::Steered(Ok(())) => Ok(()),
+            Done::Interrupted(id, Err(error)) => {
+                let Some(turn) = self.turn.as_ref().filter(|turn| turn.id == id) else { return Ok(()) };
+                match (turn.begun, self.status) {
+                    // It has not come so far; its first word brings the next attempt.
+                    (false, _) => Ok(()),
+                    (true, ThreadStatus::Active) => {
+                        self.tell(Report::Notice(Level::Warning, format!("not interrupted: {error}"))).await
+                    }
+                    // There is nothing to interrupt: its end was lost.
+                    (true, _) => self.end_turn(Outcome::Cancelled).await,
+                }
+            }
+            Done::Steered(Err(error)) => {
+                self.tell(Report::Notice(Level::Warning, format!("the reason was not passed on: {error}"))).await
+            }
+            Done::Compacts(id, Ok(())) => self.tell(Report::Called(id, Ok(Value::Null))).await,
+            Done::Compacts(id, Err(error)) => {
+                self.tell(Report::Called(id, Err(self.refusal("make a conversation shorter", &error)))).await?;
+                self.freed().await
+            }
+            Done::Cleared(id, outcome) => {
+                let told = match outcome.map(|reply| Started::read(&reply)) {
+                    Ok(Some(started)) => {
+                        self.thread.clone_from(&started.thread.id);
+                        self.status = started.thread.status;
+                        self.spoken = false;
+                        self.holds(&started).await?;
+                        Ok(Value::Null)
+                    }
+                    Ok(None) => Err(format!("{TITLE} names no conversation")),
+                    Err(error) => Err(error.to_string()),
+                };
+                self.tell(Report::Called(id, told)).await?;
+                self.freed().await
+            }
+            Done::Called(id, outcome) => self.tell(Report::Called(id, outcome)).await,
+        }
+    }
+
+    /// The prompt was taken, or not.
+    async fn replied(&mut self, id: &TurnId, outcome: Result<Value, RpcError>) -> Result<(), Unheard> {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else { return Ok(()) };
+        turn.replied = true;
+        match outcome {
+            Ok(reply) => {
+                turn.native = wire::Turn::read(&reply["turn"]).map(|turn| turn.id).or(turn.native.take());
+                let ended = self.early.iter().position(|early| Some(&early.id) == turn.native.as_ref());
+                let interrupted = turn.interrupted;
+                self.submitted().await?;
+                if let Some(ended) = ended {
+                    let ended = self.early.swap_remove(ended);
+                    self.begun().await?;
+                    return self.ended(ended).await;
+                }
+                if interrupted {
+                    self.interrupt();
+                }
+                Ok(())
+            }
+            // The end of the program is told by itself, and with better words.
+            Err(RpcError::Gone(_)) => Ok(()),
+            Err(error) => {
+                // The choice is still to be made, unless there is a newer one.
+                let sent = std::mem::take(&mut turn.sent);
+                self.pending.model = self.pending.model.take().or(sent.model);
+                self.pending.mode = self.pending.mode.or(sent.mode);
+                self.end_turn(Outcome::Failed(in_words(&error.to_string(), false))).await
+            }
+        }
+    }
+
+    async fn submitted(&mut self) -> Result<(), Unheard> {
+        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.submitted) else { return Ok(()) };
+        turn.submitted = true;
+        let id = turn.id.clone();
+        self.tell(Report::Submitted(id)).await
+    }
+
+    async fn begun(&mut self) -> Result<(), Unheard> {
+        self.submitted().await?;
+        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.begun) else { return Ok(()) };
+        turn.begun = true;
+        let id = turn.id.clone();
+        self.tell(Report::Started(id)).await
+    }
+
+    pub(super) fn refusal(&self, what: &str, error: &RpcError) -> String {
+        if is_unknown(error) { format!("this version of {TITLE} cannot {what}") } else { error.to_string() }
+    }
+
+    /// Ends the turn and all that belongs to it.
+    async fn end_turn(&mut self, outcome: Outcome) -> Result<(), Unheard> {
+        let reports = self.items.end();
+        self.tell_all(reports).await?;
+        self.withdraw_all().await?;
+        match self.turn.take() {
+            Some(turn) => self.tell(Report::Ended(turn.id, outcome)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn withdraw_all(&mut self) -> Result<(), Unheard> {
+        while let Some((number, open)) = self.open.pop_first() {
+            for part in 0..open.parts.len() {
+                self.tell(Report::Withdrew(questions::key(number, part))).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing was heard for long. A turn that Codex does not work on any more has lost its end.
+    async fn silent(&mut self) -> Result<(), Unheard> {
+        self.heard = Instant::now();
+        if self.status == ThreadStatus::Active || !self.open.is_empty() {
+            return Ok(());
+        }
+        let long = self.silence.as_secs();
+        let long = if long % 60 == 0 && long > 0 { format!("{} minutes", long / 60) } else { format!("{long} s") };
+        let words = format!("{TITLE} has said nothing for {long} and works on nothing: the end of the turn was lost");
+        self.end_turn(Outcome::Failed(words)).await
+    }
+}

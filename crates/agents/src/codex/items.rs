@@ -1,0 +1,267 @@
+//! The conversation as Codex streams it, as items of ours.
+
+use std::collections::HashMap;
+
+use wh_core::space::harness::Report;
+use wh_core::space::item::{Body, Level, ToolCall, ToolStatus};
+use wh_wire::codex::{Change, Item, ItemKind, PlanStep, Status};
+
+use super::tools;
+
+/// What a command may write before the rest is left for its end, in bytes.
+const LIVE_OUTPUT: usize = 256 * 1024;
+
+/// What is under way. Codex's ids are unique within a turn at best; ours are within the session.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    made: u64,
+    /// By the ids of turn and item.
+    open: HashMap<(String, String), Entry>,
+    plan: Option<(String, ToolCall)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: String,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// A text, or a thought, with what has grown so far.
+    Words { thought: bool, text: String, full: String },
+    /// A card, the changes in it, and how much has grown.
+    Card { card: ToolCall, changes: Vec<Change>, grown: usize },
+}
+
+fn words(thought: bool, text: String) -> Body {
+    if thought {
+        Body::Thought { text, action: None, tokens: None }
+    } else {
+        Body::Text { text, attachments: Vec::new() }
+    }
+}
+
+impl Items {
+    fn key(&mut self) -> String {
+        self.made += 1;
+        format!("i{}", self.made)
+    }
+
+    /// An item begins, or is complete.
+    pub fn item(&mut self, turn: String, item: Item, done: bool) -> Vec<Report> {
+        let id = (turn, item.id);
+        match item.kind {
+            ItemKind::Message { text } | ItemKind::Plan { text } | ItemKind::Review { text } => {
+                self.words(id, false, text, done)
+            }
+            ItemKind::Reasoning { summary, content } => {
+                let parts = if summary.is_empty() { content } else { summary };
+                self.words(id, true, parts.join("\n\n"), done)
+            }
+            ItemKind::Command(command) => self.card(id, tools::command(&command, done), Vec::new(), done),
+            ItemKind::FileChange { changes, status } => {
+                let card = tools::changes(&changes, status, done);
+                self.card(id, card, changes, done)
+            }
+            ItemKind::Tool(call) => self.card(id, tools::call(&call, done), Vec::new(), done),
+            ItemKind::Compaction if done => {
+                vec![Report::Notice(Level::Info, "the conversation was made shorter".to_owned())]
+            }
+            ItemKind::User | ItemKind::Compaction => Vec::new(),
+            ItemKind::Unknown(raw) => {
+                tracing::debug!(kind = ?raw["type"], "an unknown item");
+                Vec::new()
+            }
+        }
+    }
+
+    fn words(&mut self, id: (String, String), thought: bool, text: String, done: bool) -> Vec<Report> {
+        if !done {
+            let key = self.key();
+            let what = What::Words { thought, text: text.clone(), full: String::new() };
+            self.open.insert(id, Entry { key: key.clone(), what });
+            // An empty text is none yet; a thought is shown from its beginning.
+            if text.is_empty() && !thought {
+                return Vec::new();
+            }
+            return vec![Report::Item { key, body: words(thought, text), done: false }];
+        }
+        let open = self.open.remove(&id);
+        let shown = open.is_some();
+        let (key, text) = match open {
+            // Deltas may be all that is ever said of a thought.
+            Some(Entry { key, what: What::Words { text: grown, full, .. } }) if text.is_empty() => {
+                (key, if grown.is_empty() { full } else { grown })
+            }
+            Some(entry) => (entry.key, text),
+            None => (self.key(), text),
+        };
+        match (text.is_empty(), shown && thought) {
+            (true, true) => vec![Report::Retracted(key)],
+            (true, false) => Vec::new(),
+            (false, _) => vec![Report::Item { key, body: words(thought, text), done: true }],
+        }
+    }
+
+    fn card(&mut self, id: (String, String), card: ToolCall, changes: Vec<Change>, done: bool) -> Vec<Report> {
+        let key = match self.open.remove(&id) {
+            Some(entry) => entry.key,
+            None => self.key(),
+        };
+        if !done {
+            let what = What::Card { card: card.clone(), changes, grown: 0 };
+            self.open.insert(id, Entry { key: key.clone(), what });
+        }
+        vec![Report::Item { key, body: Body::Tool(card), done }]
+    }
+
+    /// An item has more text.
+    pub fn grow(&mut self, turn: String, item: String, more: String) -> Vec<Report> {
+        let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
+        match &mut entry.what {
+            What::Words { text, .. } => text.push_str(&more),
+            What::Card { grown, .. } if *grown + more.len() > LIVE_OUTPUT => {
+                *grown = LIVE_OUTPUT;
+                return Vec::new();
+            }
+            What::Card { grown, .. } => *grown += more.len(),
+        }
+        vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
+    }
+
+    /// A thought has more text, in short or in full; `None`: a new part of it. The short one is shown if there is one.
+    pub fn think(&mut self, turn: String, item: String, more: Option<String>, in_full: bool) -> Vec<Report> {
+        let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
+        let What::Words { text, full, .. } = &mut entry.what else { return Vec::new() };
+        if in_full {
+            full.push_str(&more.unwrap_or_default());
+            return Vec::new();
+        }
+        let more = match more {
+            Some(more) => more,
+            None if text.is_empty() => return Vec::new(),
+            None => "\n\n".to_owned(),
+        };
+        text.push_str(&more);
+        vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
+    }
+
+    /// A change to files is another than it was.
+    pub fn patch(&mut self, turn: String, item: String, changed: Vec<Change>) -> Vec<Report> {
+        let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
+        let What::Card { card, changes, .. } = &mut entry.what else { return Vec::new() };
+        *card = ToolCall { status: card.status, ..tools::changes(&changed, Status::InProgress, false) };
+        *changes = changed;
+        vec![Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false }]
+    }
+
+    /// The plan of the turn.
+    pub fn plan(&mut self, explanation: Option<&str>, steps: &[PlanStep]) -> Vec<Report> {
+        let key = match &self.plan {
+            Some((key, _)) => key.clone(),
+            None => self.key(),
+        };
+        let card = tools::plan(explanation, steps);
+        self.plan = Some((key.clone(), card.clone()));
+        vec![Report::Item { key, body: Body::Tool(card), done: false }]
+    }
+
+    /// A call waits for a permission, or runs after one.
+    pub fn waits(&mut self, item: &str, status: ToolStatus) -> Option<Report> {
+        let (_, entry) = self.open.iter_mut().find(|((_, id), _)| id == item)?;
+        let What::Card { card, .. } = &mut entry.what else { return None };
+        card.status = status;
+        Some(Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false })
+    }
+
+    /// The changes that an item is about.
+    pub fn changes(&self, item: &str) -> &[Change] {
+        let entry = self.open.iter().find(|((_, id), _)| id == item);
+        match entry.map(|(_, entry)| &entry.what) {
+            Some(What::Card { changes, .. }) => changes,
+            _ => &[],
+        }
+    }
+
+    /// The turn is over: what was under way is not any more. Texts are cut where they are.
+    pub fn end(&mut self) -> Vec<Report> {
+        let open = self.open.drain().filter_map(|(_, entry)| match entry.what {
+            What::Card { card, .. } => {
+                let body = Body::Tool(ToolCall { status: ToolStatus::Cancelled, ..card });
+                Some(Report::Item { key: entry.key, body, done: true })
+            }
+            What::Words { thought: true, text, .. } if text.is_empty() => Some(Report::Retracted(entry.key)),
+            What::Words { .. } => None,
+        });
+        let plan = self.plan.take().map(|(key, card)| {
+            let body = Body::Tool(ToolCall { status: ToolStatus::Completed, ..card });
+            Report::Item { key, body, done: true }
+        });
+        open.chain(plan).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(id: &str, text: &str) -> Item {
+        Item { id: id.to_owned(), kind: ItemKind::Message { text: text.to_owned() } }
+    }
+
+    fn thought(id: &str, summary: &[&str]) -> Item {
+        let summary = summary.iter().map(|part| (*part).to_owned()).collect();
+        Item { id: id.to_owned(), kind: ItemKind::Reasoning { summary, content: Vec::new() } }
+    }
+
+    fn turn() -> String {
+        "t".to_owned()
+    }
+
+    #[test]
+    fn a_message_grows_and_the_same_id_again_is_another() {
+        let mut items = Items::default();
+        assert_eq!(items.item(turn(), message("m1", ""), false), []);
+        let grew = items.grow(turn(), "m1".to_owned(), "Hello".to_owned());
+        assert_eq!(grew, [Report::Grew { key: "i1".to_owned(), text: "Hello".to_owned(), tokens: None }]);
+        let done = items.item(turn(), message("m1", "Hello world"), true);
+        let body = |text: &str| Body::Text { text: text.to_owned(), attachments: Vec::new() };
+        assert_eq!(done, [Report::Item { key: "i1".to_owned(), body: body("Hello world"), done: true }]);
+        assert_eq!(items.grow(turn(), "m1".to_owned(), "late".to_owned()), []);
+        let again = items.item(turn(), message("m1", "more"), true);
+        assert_eq!(again, [Report::Item { key: "i2".to_owned(), body: body("more"), done: true }]);
+    }
+
+    #[test]
+    fn a_thought_is_shown_at_once_and_taken_back_if_nothing_was_thought() {
+        let mut items = Items::default();
+        assert_eq!(items.item(turn(), thought("r", &[]), false).len(), 1);
+        assert_eq!(items.item(turn(), thought("r", &[]), true), [Report::Retracted("i1".to_owned())]);
+        items.item(turn(), thought("r", &[]), false);
+        items.think(turn(), "r".to_owned(), Some("deep".to_owned()), true);
+        let done = items.item(turn(), thought("r", &[]), true);
+        assert!(matches!(&done[..], [Report::Item { body: Body::Thought { text, .. }, .. }] if text == "deep"));
+    }
+
+    #[test]
+    fn what_is_under_way_when_the_turn_ends_is_cancelled() {
+        let mut items = Items::default();
+        let command = wh_wire::codex::Command { command: "sleep 9".to_owned(), ..Default::default() };
+        items.item(turn(), Item { id: "c".to_owned(), kind: ItemKind::Command(command) }, false);
+        assert!(items.waits("c", ToolStatus::Pending).is_some());
+        let ended = items.end();
+        assert!(matches!(&ended[..], [Report::Item { body: Body::Tool(call), done: true, .. }]
+            if call.status == ToolStatus::Cancelled));
+        assert_eq!(items.end(), []);
+    }
+
+    #[test]
+    fn what_a_command_writes_is_shown_up_to_a_bound() {
+        let mut items = Items::default();
+        let command = Item { id: "c".to_owned(), kind: ItemKind::Command(Default::default()) };
+        items.item(turn(), command, false);
+        assert_eq!(items.grow(turn(), "c".to_owned(), "x".repeat(LIVE_OUTPUT)).len(), 1);
+        assert_eq!(items.grow(turn(), "c".to_owned(), "x".to_owned()), []);
+    }
+}

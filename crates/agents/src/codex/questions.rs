@@ -1,0 +1,281 @@
+//! What Codex asks, as questions of ours, and our answers as it wants them.
+
+use serde_json::{Map, Value, json};
+use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
+use wh_wire::codex::{
+    Ask, Change, CommandApproval, Decision, Elicitation, FileApproval, PermissionApproval, UserQuestion,
+};
+
+use super::tools;
+
+/// Something asked, until it is answered: one question, or several that are answered together.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// What the server calls it.
+    pub id: Value,
+    ask: Ask,
+    /// What the options of an approval stand for.
+    decisions: Vec<(String, Decision)>,
+    /// With the answers that have come.
+    pub parts: Vec<(Question, Option<Answer>)>,
+}
+
+/// What to send, and what it means.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reply {
+    /// As the server wants it.
+    pub result: Value,
+    /// It says yes.
+    pub allows: bool,
+    /// Words of a person's own that go with a no.
+    pub reason: Option<String>,
+}
+
+/// The key of one of several questions.
+pub(super) fn key(number: u64, part: usize) -> String {
+    format!("q{number}/{part}")
+}
+
+/// The question and the part that a key names.
+pub(super) fn parse(key: &str) -> Option<(u64, usize)> {
+    let (number, part) = key.strip_prefix('q')?.split_once('/')?;
+    Some((number.parse().ok()?, part.parse().ok()?))
+}
+
+fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> Choice {
+    Choice { id: id.into(), label: label.into(), meaning }
+}
+
+impl Open {
+    /// `None` for what is no question for a person. `changes` are those of the item that it is about.
+    pub fn new(id: Value, ask: Ask, changes: &[Change]) -> Option<Self> {
+        let mut decisions = Vec::new();
+        let questions = match &ask {
+            Ask::Command(command) => {
+                decisions = offered(&command.decisions);
+                vec![permission("May Codex run this command?", about_command(command), &decisions)]
+            }
+            Ask::FileChange(file) => {
+                decisions = offered(&file.decisions());
+                vec![permission("May Codex change these files?", about_files(file, changes), &decisions)]
+            }
+            Ask::Permissions(wanted) => vec![permissions(wanted)],
+            Ask::UserInput(input) => input.questions.iter().map(asked).collect(),
+            Ask::Elicitation(wanted) => vec![elicitation(wanted)],
+            Ask::Unknown { .. } => Vec::new(),
+        };
+        let parts: Vec<_> = questions.into_iter().map(|question| (question, None)).collect();
+        (!parts.is_empty()).then_some(Self { id, ask, decisions, parts })
+    }
+
+    /// Takes one answer. Once all are there: what to send.
+    pub fn answer(&mut self, part: usize, answer: Answer) -> Option<Reply> {
+        self.parts.get_mut(part)?.1 = Some(answer);
+        let answers: Vec<&Answer> = self.parts.iter().map(|(_, answer)| answer.as_ref()).collect::<Option<_>>()?;
+        let (question, answer) = (&self.parts.first()?.0, *answers.first()?);
+        let option = answer.option.as_deref();
+        let allows = option.and_then(|id| question.option(id)).is_some_and(|option| option.meaning.allows());
+        let result = match &self.ask {
+            Ask::Command(_) | Ask::FileChange(_) => {
+                let decision = self.decisions.iter().find(|(id, _)| option == Some(id));
+                decision.map_or(&Decision::Decline, |(_, decision)| decision).answer()
+            }
+            Ask::Permissions(wanted) if allows => wanted.grant(option == Some("session")),
+            Ask::Permissions(wanted) => wanted.refuse(),
+            Ask::UserInput(input) => input.answer(answers.iter().map(|answer| said(answer))),
+            Ask::Elicitation(wanted) => filled(wanted, question, answer),
+            Ask::Unknown { .. } => return None,
+        };
+        let approval = !matches!(self.ask, Ask::UserInput(_) | Ask::Elicitation(_));
+        let reason = answer.text.as_deref().map(str::trim).filter(|text| approval && !allows && !text.is_empty());
+        Some(Reply { result, allows, reason: reason.map(str::to_owned) })
+    }
+
+    /// What to send when nobody can be asked any more.
+    pub fn refusal(&self) -> Value {
+        match &self.ask {
+            Ask::Permissions(wanted) => wanted.refuse(),
+            Ask::Elicitation(wanted) => wanted.decline(),
+            Ask::UserInput(input) => input.answer([]),
+            Ask::Command(_) | Ask::FileChange(_) | Ask::Unknown { .. } => Decision::Cancel.answer(),
+        }
+    }
+
+    /// The item that the question is about.
+    pub fn item(&self) -> Option<&str> {
+        match &self.ask {
+            Ask::Command(CommandApproval { item, .. })
+            | Ask::FileChange(FileApproval { item, .. })
+            | Ask::Permissions(PermissionApproval { item, .. }) => Some(item),
+            _ => None,
+        }
+    }
+}
+
+fn said(answer: &Answer) -> &str {
+    answer.option.as_deref().or(answer.text.as_deref()).unwrap_or_default()
+}
+
+/// The decisions, each with an id. A plain no is taken even where it is not offered, and is what most want to say.
+fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
+    let mut decisions = decisions.to_vec();
+    if !decisions.contains(&Decision::Decline) {
+        let last = decisions.iter().position(|decision| *decision == Decision::Cancel).unwrap_or(decisions.len());
+        decisions.insert(last, Decision::Decline);
+    }
+    let id = |(index, decision): (usize, &Decision)| match decision {
+        Decision::Accept => "accept".to_owned(),
+        Decision::AcceptForSession => "accept-for-session".to_owned(),
+        Decision::AcceptRule(_) => "accept-rule".to_owned(),
+        Decision::Decline => "decline".to_owned(),
+        Decision::Cancel => "cancel".to_owned(),
+        Decision::Host { allow: true, .. } => format!("allow-host-{index}"),
+        Decision::Host { .. } => format!("deny-host-{index}"),
+        Decision::Other(_) => format!("other-{index}"),
+    };
+    let ids: Vec<String> = decisions.iter().enumerate().map(id).collect();
+    ids.into_iter().zip(decisions).collect()
+}
+
+fn permission(title: &str, details: Vec<Detail>, decisions: &[(String, Decision)]) -> Question {
+    let option = |(id, decision): &(String, Decision)| match decision {
+        Decision::Accept => choice(id, "Yes", Meaning::AllowOnce),
+        Decision::AcceptForSession => choice(id, "Yes, and the same in this session", Meaning::AllowAlways),
+        Decision::AcceptRule(words) => {
+            let label = format!("Yes, and do not ask again for {}", words.join(" "));
+            choice(id, label, Meaning::AllowAlways)
+        }
+        Decision::Host { host, allow: true, .. } => {
+            choice(id, format!("Yes, and always reach {host}"), Meaning::AllowAlways)
+        }
+        Decision::Host { host, .. } => choice(id, format!("No, and never reach {host}"), Meaning::RejectAlways),
+        Decision::Decline => choice(id, "No", Meaning::RejectOnce),
+        Decision::Cancel => choice(id, "No, and stop", Meaning::RejectOnce),
+        Decision::Other(raw) => {
+            let object = raw.as_object().and_then(|raw| raw.keys().next().map(String::as_str));
+            let label = raw.as_str().or(object).unwrap_or("something else");
+            choice(id, label, Meaning::Other)
+        }
+    };
+    Question {
+        kind: QuestionKind::Permission,
+        title: title.to_owned(),
+        details,
+        options: decisions.iter().map(option).collect(),
+        accepts_text: true,
+        preselects: true,
+    }
+}
+
+fn about_command(ask: &CommandApproval) -> Vec<Detail> {
+    let command = ask.plain.clone().or_else(|| ask.command.as_deref().map(tools::without_shell));
+    let mut details: Vec<Detail> = command.map(Detail::Command).into_iter().collect();
+    details.extend(ask.host.as_ref().map(|host| Detail::Text(format!("It wants to reach {host}."))));
+    details.extend(ask.reason.clone().map(Detail::Text));
+    details.extend(ask.directory.clone().map(Detail::Path));
+    details
+}
+
+fn about_files(ask: &FileApproval, changes: &[Change]) -> Vec<Detail> {
+    let mut details = tools::details(changes);
+    details.extend(ask.reason.clone().map(Detail::Text));
+    if let Some(root) = &ask.root {
+        details.push(Detail::Text("It wants to write in this folder from now on:".to_owned()));
+        details.push(Detail::Path(root.clone()));
+    }
+    details
+}
+
+fn permissions(ask: &PermissionApproval) -> Question {
+    let mut details: Vec<Detail> = ask.reason.clone().map(Detail::Text).into_iter().collect();
+    details.push(Detail::Input { tool: "permissions".to_owned(), input: ask.permissions.clone() });
+    Question {
+        kind: QuestionKind::Permission,
+        title: "May Codex have these permissions?".to_owned(),
+        details,
+        options: vec![
+            choice("turn", "Yes, for this turn", Meaning::AllowOnce),
+            choice("session", "Yes, for the session", Meaning::AllowAlways),
+            choice("decline", "No", Meaning::RejectOnce),
+        ],
+        accepts_text: true,
+        preselects: true,
+    }
+}
+
+fn asked(ask: &UserQuestion) -> Question {
+    let option = |(label, text): &(String, Option<String>)| {
+        let shown = text.as_ref().map_or_else(|| label.clone(), |text| format!("{label}: {text}"));
+        choice(label, shown, Meaning::Other)
+    };
+    let options: Vec<Choice> = ask.options.iter().map(option).collect();
+    Question {
+        kind: if options.is_empty() { QuestionKind::Text } else { QuestionKind::Choice },
+        title: if ask.question.is_empty() { ask.header.clone() } else { ask.question.clone() },
+        details: Vec::new(),
+        accepts_text: ask.other || options.is_empty(),
+        options,
+        preselects: false,
+    }
+}
+
+/// A form of one field that takes words or one of a list is a question; one of none is a permission; another is shown,
+/// and takes JSON.
+fn elicitation(ask: &Elicitation) -> Question {
+    let mut details = vec![Detail::Text(format!("{} asks: {}", ask.server, ask.message))];
+    details.extend(ask.url.clone().map(Detail::Text));
+    let fields = ask.schema.as_ref().map_or(0, |schema| schema["properties"].as_object().map_or(0, Map::len));
+    let mut options = Vec::new();
+    match ask.schema.as_ref().and_then(single) {
+        Some((_, field)) => {
+            let values = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
+            options.extend(values.iter().filter_map(Value::as_str).map(|one| choice(one, one, Meaning::AllowOnce)));
+        }
+        None if fields == 0 => {
+            let yes = if ask.url.is_some() { "I have done it" } else { "Yes" };
+            options.push(choice("accept", yes, Meaning::AllowOnce));
+            options.extend(ask.persist.iter().filter_map(|persist| match persist.as_str() {
+                "session" => Some(choice("session", "Yes, and the same in this session", Meaning::AllowAlways)),
+                "always" => Some(choice("always", "Yes, and do not ask again", Meaning::AllowAlways)),
+                _ => None,
+            }));
+        }
+        None => {
+            let input = ask.schema.clone().unwrap_or_default();
+            details.push(Detail::Input { tool: "answer as JSON".to_owned(), input });
+        }
+    }
+    options.push(choice("decline", "No", Meaning::RejectOnce));
+    let kind = if fields == 0 { QuestionKind::Permission } else { QuestionKind::Text };
+    Question { kind, title: ask.message.clone(), details, options, accepts_text: fields > 0, preselects: false }
+}
+
+/// The only field of a form.
+fn single(schema: &Value) -> Option<(&String, &Value)> {
+    let fields = schema["properties"].as_object()?;
+    (fields.len() == 1).then(|| fields.iter().next()).flatten()
+}
+
+fn filled(ask: &Elicitation, question: &Question, answer: &Answer) -> Value {
+    let chosen = answer.option.as_deref().and_then(|id| question.option(id));
+    if chosen.is_some_and(|option| option.meaning.rejects()) {
+        return ask.decline();
+    }
+    let said = said(answer);
+    if question.kind == QuestionKind::Permission {
+        let persist = answer.option.as_deref().filter(|id| ask.persist.iter().any(|known| known == id));
+        return ask.accept(json!({}), persist);
+    }
+    let content = match ask.schema.as_ref().and_then(single) {
+        Some((name, field)) => {
+            // A number or a switch is no text in the form, and only the schema tells.
+            let typed = serde_json::from_str(said).ok().filter(|_: &Value| field["type"] != "string");
+            json!({ name: typed.unwrap_or_else(|| json!(said)) })
+        }
+        None => serde_json::from_str(said).unwrap_or_default(),
+    };
+    ask.accept(content, None)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! The harness with a server that is a script: what it says that is not in any book, and what it leaves out.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::timeout;
+use wh_core::space::TurnId;
+use wh_core::space::harness::{Call, Order, Outcome, Report};
+use wh_core::space::item::{Body, ToolStatus};
+use wh_core::space::question::Answer;
+use wh_pipe::Launch;
+
+use super::harness::{self, Ways};
+use super::{SILENCE, modes};
+use crate::port::{Harness, Start};
+
+/// The beginning of each script. It reads line by line, and leaves the method, the id and the whole of the last request
+/// in variables; `hello` shakes hands and begins a conversation.
+const PRELUDE: &str = r#"
+    next() { read -r line || exit 0; id=${line#*\"id\":}; id=${id%%[,\}]*}; method=${line#*\"method\":\"}; method=${method%%\"*}; }
+    say() { echo "{\"method\":\"$1\",\"params\":{\"threadId\":\"T\",\"turnId\":\"N\",${2:-\"x\":0}}}"; }
+    reply() { echo "{\"id\":$id,\"result\":$1}"; }
+    hello() {
+        next; reply '{"userAgent":"wheelhouse/1.2.3 (test)"}'
+        next
+        for _ in 1 2 3; do
+            next
+            case $method in
+                thread/*) began=$method; reply "{\"thread\":{\"id\":\"T\",\"status\":{\"type\":\"idle\"}},\"model\":\"m\",\"approvalPolicy\":\"${policy:-on-request}\",\"sandbox\":{\"type\":\"${sandbox:-workspaceWrite}\"}}" ;;
+                *) echo "{\"id\":$id,\"error\":{\"code\":-32600,\"message\":\"Invalid request: unknown variant\"}}" ;;
+            esac
+        done
+    }
+    turn() { reply '{"turn":{"id":"N","status":"inProgress"}}'; say turn/started '"turn":{"id":"N","status":"inProgress"}'; }
+    done_with() { say turn/completed "\"turn\":{\"id\":\"N\",\"status\":\"${1:-completed}\"}"; }
+    message() { say item/completed "\"item\":{\"type\":\"agentMessage\",\"id\":\"m\",\"text\":\"$1\"}"; }
+    approval() { echo '{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"T","turnId":"N","itemId":"c","command":"touch x","availableDecisions":["accept","cancel"]}}'; }
+"#;
+
+struct Bench {
+    harness: Harness,
+    _directory: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(script: &str) -> Self {
+        Self::with(script, SILENCE, |_| {})
+    }
+
+    fn with(script: &str, silence: Duration, change: impl FnOnce(&mut Start)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut start = Start::new(directory.path());
+        change(&mut start);
+        let mut launch = Launch::new("bash");
+        launch.arguments = vec!["-c".into(), format!("{PRELUDE}\n{script}").into()];
+        launch.directory = Some(directory.path().to_owned());
+        let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions).unwrap());
+        let (harness, inside) = Harness::new();
+        tokio::spawn(harness::run(Ways { launch, start, mode, inside, silence }));
+        Self { harness, _directory: directory }
+    }
+
+    async fn order(&self, order: Order) {
+        self.harness.orders.send(order).await.unwrap();
+    }
+
+    async fn prompt(&self, turn: &str) {
+        let prompt = Order::Prompt {
+            turn: TurnId::from(turn),
+            item: "m".into(),
+            text: "hi".to_owned(),
+            attachments: Vec::new(),
+        };
+        self.order(prompt).await;
+    }
+
+    /// All reports up to the one that is waited for.
+    async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
+        let mut all = Vec::new();
+        loop {
+            let next = timeout(Duration::from_secs(20), self.harness.reports.recv()).await;
+            let report = next.unwrap_or_else(|_| panic!("nothing comes after {all:#?}"));
+            all.push(report.unwrap_or_else(|| panic!("it is gone after {all:#?}")));
+            if all.last().is_some_and(&wanted) {
+                return all;
+            }
+        }
+    }
+
+    async fn ended(&mut self) -> (Outcome, Vec<Report>) {
+        let all = self.until(|report| matches!(report, Report::Ended(..))).await;
+        let Some(Report::Ended(_, outcome)) = all.last() else { panic!("an end") };
+        (outcome.clone(), all)
+    }
+}
+
+fn is_asked(report: &Report) -> bool {
+    matches!(report, Report::Asked { .. })
+}
+
+fn texts(reports: &[Report]) -> Vec<&str> {
+    reports
+        .iter()
+        .filter_map(|report| match report {
+            Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn notices(reports: &[Report]) -> String {
+    let notices = reports.iter().filter_map(|report| match report {
+        Report::Notice(_, text) => Some(text.as_str()),
+        _ => None,
+    });
+    notices.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn a_turn_goes_through_its_stages_whatever_else_is_said() {
+    let script = r#"
+        hello; next; turn
+        say future/news; say item/started '"item":{"type":"dreaming","id":"d"}'; say item/started '"item":7'
+        echo '{"method":'; echo 'words of another'; echo '{"id":99,"result":{}}'
+        echo '{"method":"future/ask","id":"f","params":{}}'
+        next; [[ $line == *-32601* ]] && message refused
+        message hello; done_with; next"#;
+    let mut bench = Bench::new(script);
+    let Some(Report::Ready(can)) = bench.harness.reports.recv().await else { panic!("it is ready") };
+    assert_eq!((can.model.as_deref(), can.mode.as_deref()), (Some("m"), Some("auto")));
+    assert_eq!(can.modes.len(), 3, "no mode that skips permissions");
+    bench.prompt("t1").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!(outcome, Outcome::Completed);
+    let turn = || TurnId::from("t1");
+    assert_eq!(reports[..3], [Report::Delivered(turn()), Report::Submitted(turn()), Report::Started(turn())]);
+    assert_eq!(texts(&reports), ["refused", "hello"]);
+    assert!(notices(&reports).contains("no message"), "{reports:?}");
+    bench.order(Order::End).await;
+    assert_eq!(bench.until(|report| matches!(report, Report::Gone(_))).await.pop(), Some(Report::Gone(None)));
+}
+
+#[tokio::test]
+async fn a_turn_may_begin_and_end_before_its_reply() {
+    let script = r#"
+        hello; next
+        say turn/completed '"turn":{"id":"other","status":"failed"}'
+        message early; done_with
+        turn; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(texts(&reports), ["early"]);
+    let stages = reports.iter().filter(|report| matches!(report, Report::Submitted(_) | Report::Started(_)));
+    assert_eq!(stages.count(), 2, "each once: {reports:?}");
+}
+
+#[tokio::test]
+async fn half_a_line_and_then_death_fails_the_turn_and_the_next_goes_on() {
+    let script = r#"
+        hello
+        if [ -e second ]; then next; turn; message "$began"; done_with; next; fi
+        touch second
+        next; turn; printf '{"method":"item/started","par'; echo 'out of wheels' >&2; exit 3"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let (outcome, _) = bench.ended().await;
+    let Outcome::Failed(words) = outcome else { panic!("it failed") };
+    assert_eq!(words, "Codex is gone: it exited with 3: out of wheels");
+    let told = bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("gone"))).await;
+    assert!(notices(&told).contains("in the same conversation"));
+    bench.prompt("t2").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["thread/resume"]));
+}
+
+#[tokio::test]
+async fn an_approval_is_answered_by_its_id_or_withdrawn() {
+    let script = r#"
+        hello; next; turn
+        say item/started '"item":{"type":"commandExecution","id":"c","command":"touch x","status":"inProgress"}'
+        approval; next; message "${line//\"/}"
+        approval; say serverRequest/resolved '"requestId":0'
+        message later; done_with
+        approval; next; message "${line//\"/}"; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let asked = bench.until(is_asked).await;
+    let Some(Report::Asked { key, question }) = asked.last().cloned() else { panic!("a question") };
+    let ids: Vec<&str> = question.options.iter().map(|option| option.id.as_str()).collect();
+    assert_eq!(ids, ["accept", "decline", "cancel"]);
+    let waits = |report: &Report| matches!(report, Report::Item { body: Body::Tool(call), .. } if call.status == ToolStatus::Pending);
+    assert!(asked.iter().any(waits), "its card waits: {asked:?}");
+    bench
+        .order(Order::Answer { question: key, answer: Answer { option: Some("accept".to_owned()), text: None } })
+        .await;
+    let asked = bench.until(is_asked).await;
+    assert_eq!(texts(&asked), ["{id:0,result:{decision:accept}}"]);
+    let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("a question") };
+    let withdrawn = bench.until(|report| matches!(report, Report::Withdrew(_))).await;
+    assert_eq!(withdrawn.last(), Some(&Report::Withdrew(key.clone())));
+    bench
+        .order(Order::Answer { question: key, answer: Answer { option: Some("accept".to_owned()), text: None } })
+        .await;
+    assert_eq!(bench.ended().await.0, Outcome::Completed);
+    let late = bench.until(|report| matches!(report, Report::Item { body: Body::Text { .. }, .. })).await;
+    assert_eq!(texts(&late), ["{id:0,result:{decision:cancel}}"], "who asks after the turn is told no");
+}
+
+#[tokio::test]
+async fn an_interrupt_that_comes_too_soon_is_sent_once_there_is_a_turn() {
+    let script = r#"
+        hello; next
+        sleep 0.2; turn
+        next; [[ $method == turn/interrupt && $line == *'"turnId":"N"'* ]] && { reply '{}'; done_with interrupted; }
+        while :; do next; done"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    bench.until(|report| matches!(report, Report::Delivered(_))).await;
+    bench.order(Order::Interrupt).await;
+    assert_eq!(bench.ended().await.0, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn a_turn_whose_end_is_lost_fails_by_its_silence() {
+    let mut bench = Bench::with("hello; next; turn; next", Duration::from_millis(150), |_| {});
+    bench.prompt("t1").await;
+    let Outcome::Failed(words) = bench.ended().await.0 else { panic!("it failed") };
+    assert!(words.contains("the end of the turn was lost"), "{words}");
+}
+
+#[tokio::test]
+async fn silence_while_it_works_is_no_failure() {
+    let script = r#"
+        hello; next; turn; say thread/status/changed '"status":{"type":"active","activeFlags":[]}'
+        sleep 0.6; message slowly; done_with; next"#;
+    let mut bench = Bench::with(script, Duration::from_millis(100), |_| {});
+    bench.prompt("t1").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["slowly"]));
+}
+
+#[tokio::test]
+async fn what_the_configuration_skips_is_asked_for_after_all() {
+    let script =
+        r#"policy=never; sandbox=dangerFullAccess; hello; next; turn; message "${line//\"/}"; done_with; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert!(notices(&reports).contains("--allow-skipping-permissions"), "{reports:?}");
+    let sent = texts(&reports)[0];
+    assert!(
+        sent.contains("approvalPolicy:on-request") && sent.contains("sandboxPolicy:{type:workspaceWrite}"),
+        "{sent}"
+    );
+    let modes: Vec<_> = reports
+        .iter()
+        .filter_map(|report| if let Report::Ready(can) = report { can.mode.clone() } else { None })
+        .collect();
+    assert_eq!(modes.last().map(String::as_str), Some("auto"));
+}
+
+#[tokio::test]
+async fn a_model_and_a_mode_hold_from_the_next_turn_on() {
+    let script = r#"
+        hello
+        while next; do
+            case $method in
+                turn/start) turn; message "${line//\"/}"; done_with ;;
+                *) echo "{\"id\":$id,\"error\":{\"code\":-32600,\"message\":\"unknown variant\"}}" ;;
+            esac
+        done"#;
+    let mut bench = Bench::new(script);
+    bench.order(Order::SetModel("n".to_owned())).await;
+    bench.order(Order::SetMode("read-only".to_owned())).await;
+    bench.order(Order::SetMode("full-access".to_owned())).await;
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert!(notices(&reports).contains("--allow-skipping-permissions"), "whoever asks is refused");
+    let sent = texts(&reports)[0];
+    assert!(sent.contains("model:n") && sent.contains("sandboxPolicy:{type:readOnly}"), "{sent}");
+    let Some(can) =
+        reports.iter().rev().find_map(|report| if let Report::Ready(can) = report { Some(can) } else { None })
+    else {
+        panic!("it is ready")
+    };
+    assert_eq!((can.model.as_deref(), can.mode.as_deref()), (Some("n"), Some("read-only")));
+    bench.prompt("t2").await;
+    let (_, reports) = bench.ended().await;
+    assert!(!texts(&reports)[0].contains("model:"), "what it has is not sent again");
+    bench.order(Order::Call { id: 7, call: Call::Compact { tokens: None } }).await;
+    let called = bench.until(|report| matches!(report, Report::Called(..))).await;
+    let Some(Report::Called(7, Err(why))) = called.last() else { panic!("it cannot") };
+    assert!(why.contains("this version of Codex cannot"), "{why}");
+}
+
+#[tokio::test]
+async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
+    let script = r#"
+        hello
+        while next; do
+            case $method in
+                thread/compact/start) reply '{}'; say turn/started '"turn":{"id":"K"}'; sleep 0.2
+                    say thread/status/changed '"status":{"type":"idle"}'; say turn/completed '"turn":{"id":"K","status":"completed"}' ;;
+                thread/start) sleep 0.2; reply '{"thread":{"id":"T2"},"approvalPolicy":"on-request","sandbox":{"type":"workspaceWrite"}}' ;;
+                turn/start) turn; message "${line//\"/}"; done_with ;;
+                *) reply '{}' ;;
+            esac
+        done"#;
+    let mut bench = Bench::new(script);
+    bench.order(Order::Call { id: 1, call: Call::Compact { tokens: None } }).await;
+    bench.prompt("t1").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!(outcome, Outcome::Completed);
+    assert!(reports.contains(&Report::Called(1, Ok(Value::Null))), "{reports:?}");
+    assert!(texts(&reports)[0].contains("threadId:T"));
+    bench.order(Order::Call { id: 2, call: Call::Clear }).await;
+    bench.prompt("t2").await;
+    bench.order(Order::Interrupt).await;
+    assert_eq!(bench.ended().await.0, Outcome::Cancelled, "what waits can be interrupted");
+    bench.prompt("t3").await;
+    let cleared = bench.until(|report| matches!(report, Report::Called(2, Ok(_)))).await;
+    assert!(!cleared.iter().any(|report| matches!(report, Report::Delivered(_))), "it waits");
+    bench.until(|report| matches!(report, Report::Delivered(_))).await;
+}
+
+#[tokio::test]
+async fn who_never_answers_the_handshake_is_not_waited_for_when_told_to_end() {
+    let mut bench = Bench::new("sleep 60");
+    bench.prompt("t1").await;
+    bench.order(Order::End).await;
+    let all = bench.until(|report| matches!(report, Report::Gone(_))).await;
+    assert_eq!(all, [Report::Gone(None)]);
+}
+
+#[tokio::test]
+async fn who_cannot_be_started_is_gone_with_words() {
+    let mut bench = Bench::new("echo 'no config' >&2; exit 2");
+    let all = bench.until(|report| matches!(report, Report::Gone(_))).await;
+    assert_eq!(all, [Report::Gone(Some("it exited with 2: no config".to_owned()))]);
+}

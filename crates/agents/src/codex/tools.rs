@@ -1,0 +1,222 @@
+//! Codex's commands, changes and calls as cards: what they are called for people, and what came of them.
+
+use serde_json::{Value, json};
+use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::question::Detail;
+use wh_wire::codex::{Change, ChangeKind, Command, PlanStep, Status, StepStatus, ToolUse};
+
+/// How it fares. What is over without saying how has worked.
+fn status(status: Status, done: bool) -> ToolStatus {
+    match status {
+        Status::InProgress if done => ToolStatus::Completed,
+        Status::InProgress => ToolStatus::Running,
+        Status::Completed => ToolStatus::Completed,
+        Status::Failed => ToolStatus::Failed,
+        Status::Declined => ToolStatus::Denied,
+    }
+}
+
+/// A command.
+pub(super) fn command(command: &Command, done: bool) -> ToolCall {
+    let words = match &command.actions[..] {
+        [(_, words)] => words.clone(),
+        _ => without_shell(&command.command),
+    };
+    let mut output = Vec::new();
+    if let Some(written) = command.output.as_ref().filter(|text| !text.is_empty()) {
+        output.push(Output::Text(written.clone()));
+    }
+    let failed = command.exit_code.is_some_and(|code| code != 0);
+    if let (true, Some(code)) = (failed, command.exit_code) {
+        output.push(Output::Text(format!("exit code {code}")));
+    }
+    ToolCall {
+        name: "shell".to_owned(),
+        title: words.lines().next().unwrap_or_default().to_owned(),
+        kind: kind(command),
+        input: json!({ "command": words, "cwd": command.directory }),
+        status: match status(command.status, done) {
+            ToolStatus::Completed if failed => ToolStatus::Failed,
+            status => status,
+        },
+        output,
+    }
+}
+
+fn kind(command: &Command) -> ToolKind {
+    let all = |known: &[&str]| {
+        !command.actions.is_empty() && command.actions.iter().all(|(of, _)| known.contains(&of.as_str()))
+    };
+    if all(&["read"]) {
+        ToolKind::Read
+    } else if all(&["search", "listFiles"]) {
+        ToolKind::Search
+    } else {
+        ToolKind::Execute
+    }
+}
+
+/// A command as somebody would type it: `/bin/bash -lc 'ls -l'` is `ls -l`.
+pub(super) fn without_shell(command: &str) -> String {
+    let inner = ["-lc ", "-c "].iter().find_map(|flag| {
+        let (shell, inner) = command.split_once(flag)?;
+        let shell = shell.trim_end();
+        (shell.ends_with("sh") && !shell.contains(char::is_whitespace)).then_some(inner.trim())
+    });
+    let Some(inner) = inner else { return command.to_owned() };
+    let quoted = inner.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    match quoted {
+        Some(text) => text.replace(r"'\''", "'"),
+        None => inner.to_owned(),
+    }
+}
+
+/// Files that are changed.
+pub(super) fn changes(changes: &[Change], of: Status, done: bool) -> ToolCall {
+    let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+    ToolCall {
+        name: "edit".to_owned(),
+        title: match paths[..] {
+            [] => "edit".to_owned(),
+            [one] => one.to_owned(),
+            [first, ..] => format!("{first} and {} more", paths.len() - 1),
+        },
+        kind: ToolKind::Edit,
+        input: json!({ "paths": paths }),
+        status: status(of, done),
+        output: changes.iter().map(diff).collect(),
+    }
+}
+
+/// What a file held and holds, as far as the change tells: all of it, or the places that change.
+fn diff(change: &Change) -> Output {
+    let (path, text) = (change.path.clone(), change.diff.clone());
+    match &change.kind {
+        ChangeKind::Add => Output::Diff { path, old: None, new: text },
+        ChangeKind::Delete => Output::Diff { path, old: Some(text), new: String::new() },
+        ChangeKind::Update { moved } => {
+            let (old, new) = sides(&text);
+            let path = moved.as_ref().map_or_else(|| path.clone(), |to| format!("{path} → {to}"));
+            Output::Diff { path, old: Some(old), new }
+        }
+    }
+}
+
+/// Both sides of a unified diff.
+fn sides(diff: &str) -> (String, String) {
+    let (mut old, mut new) = (String::new(), String::new());
+    let hunks = diff.lines().skip_while(|line| !line.starts_with("@@"));
+    for line in hunks.filter(|line| !line.starts_with("@@") && !line.starts_with('\\')) {
+        let put = |side: &mut String, text: &str| {
+            side.push_str(text);
+            side.push('\n');
+        };
+        match line.split_at_checked(1) {
+            Some(("-", text)) => put(&mut old, text),
+            Some(("+", text)) => put(&mut new, text),
+            Some((" ", text)) => {
+                put(&mut old, text);
+                put(&mut new, text);
+            }
+            _ => {
+                put(&mut old, line);
+                put(&mut new, line);
+            }
+        }
+    }
+    (old, new)
+}
+
+/// What a permission to change files is about, in full.
+pub(super) fn details(changes: &[Change]) -> Vec<Detail> {
+    let detail = |change| match diff(change) {
+        Output::Diff { path, old, new } => Detail::Diff { path, old, new },
+        Output::Text(text) => Detail::Text(text),
+    };
+    changes.iter().map(detail).collect()
+}
+
+/// A call of another tool.
+pub(super) fn call(call: &ToolUse, done: bool) -> ToolCall {
+    let name = match &call.server {
+        Some(server) => format!("{server}: {}", call.name),
+        None => call.name.clone(),
+    };
+    let said = call.input.as_str().and_then(|text| text.lines().next()).filter(|text| !text.is_empty());
+    ToolCall {
+        title: said.map_or_else(|| name.clone(), |said| format!("{name} {said}")),
+        name,
+        kind: match call.of.as_str() {
+            "webSearch" => ToolKind::Fetch,
+            "imageView" => ToolKind::Read,
+            _ => ToolKind::Other,
+        },
+        input: call.input.clone(),
+        status: status(call.status, done),
+        output: call.output.iter().cloned().map(Output::Text).collect(),
+    }
+}
+
+/// The plan of a turn.
+pub(super) fn plan(explanation: Option<&str>, steps: &[PlanStep]) -> ToolCall {
+    let line = |step: &PlanStep| {
+        let mark = match step.status {
+            StepStatus::Completed => "[x]",
+            StepStatus::InProgress => "[>]",
+            StepStatus::Pending => "[ ]",
+        };
+        format!("{mark} {}", step.step)
+    };
+    let done = steps.iter().filter(|step| step.status == StepStatus::Completed).count();
+    let lines: Vec<String> = explanation.map(str::to_owned).into_iter().chain(steps.iter().map(line)).collect();
+    ToolCall {
+        name: "plan".to_owned(),
+        title: format!("plan: {done} of {} done", steps.len()),
+        kind: ToolKind::Other,
+        input: Value::Null,
+        status: if done == steps.len() { ToolStatus::Completed } else { ToolStatus::Running },
+        output: vec![Output::Text(lines.join("\n"))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_somebody_would_type_it() {
+        assert_eq!(without_shell("/bin/bash -lc 'touch a && echo hi'"), "touch a && echo hi");
+        assert_eq!(without_shell(r"/bin/zsh -lc 'echo '\''x'\'''"), "echo 'x'");
+        assert_eq!(without_shell("git -c x=y status"), "git -c x=y status");
+        assert_eq!(without_shell("ls"), "ls");
+    }
+
+    #[test]
+    fn a_command_that_ends_badly_has_failed() {
+        let bad = Command { status: Status::Completed, exit_code: Some(2), ..Command::default() };
+        let card = command(&bad, true);
+        assert_eq!(card.status, ToolStatus::Failed);
+        assert_eq!(card.output, [Output::Text("exit code 2".to_owned())]);
+        let read = Command { actions: vec![("read".to_owned(), "cat a".to_owned())], ..Command::default() };
+        assert_eq!((command(&read, false).kind, command(&read, false).title.as_str()), (ToolKind::Read, "cat a"));
+    }
+
+    #[test]
+    fn a_change_shows_both_sides() {
+        let diff_of = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n";
+        assert_eq!(sides(diff_of), ("one\ntwo\nthree\n".to_owned(), "one\n2\nthree\n".to_owned()));
+        let new = Change { path: "n".to_owned(), kind: ChangeKind::Add, diff: "all of it\n".to_owned() };
+        let card = changes(&[new.clone(), new], Status::Completed, true);
+        assert_eq!(card.title, "n and 1 more");
+        assert_eq!(card.output[0], Output::Diff { path: "n".to_owned(), old: None, new: "all of it\n".to_owned() });
+    }
+
+    #[test]
+    fn a_plan_says_how_far_it_is() {
+        let step = |step: &str, status| PlanStep { step: step.to_owned(), status };
+        let steps = [step("look", StepStatus::Completed), step("leap", StepStatus::InProgress)];
+        let card = plan(Some("because"), &steps);
+        assert_eq!((card.title.as_str(), card.status), ("plan: 1 of 2 done", ToolStatus::Running));
+        assert_eq!(card.output, [Output::Text("because\n[x] look\n[>] leap".to_owned())]);
+    }
+}
