@@ -456,9 +456,8 @@ impl Live {
         if self.status == ThreadStatus::Active || !self.open.is_empty() {
             return Ok(());
         }
-        let long = self.silence.as_secs();
-        let long = if long % 60 == 0 && long > 0 { format!("{} minutes", long / 60) } else { format!("{long} s") };
-        let words = format!("{TITLE} has said nothing for {long} and works on nothing: the end of the turn was lost");
+        let long = self.silence;
+        let words = format!("{TITLE} has said nothing for {long:?} and works on nothing: the end of the turn was lost");
         self.end_turn(Outcome::Failed(words)).await
     }
 }

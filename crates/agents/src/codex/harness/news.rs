@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::harness::{Outcome, Report, Usage};
 use wh_core::space::item::{Level, ToolStatus};
-use wh_wire::codex::{self as wire, Ask, Notification, Started, ThreadStatus, TurnError, TurnStatus};
+use wh_wire::codex::{self as wire, Ask, Item, ItemKind, Notification, Started, ThreadStatus, TurnError, TurnStatus};
 
 use super::super::modes::{self, AUTO};
 use super::super::questions::{self, Open};
@@ -37,6 +37,10 @@ impl Live {
         let reports = match said {
             Notification::TurnStarted { thread, turn } if thread == self.thread => return self.started(turn).await,
             Notification::TurnCompleted { thread, turn } if thread == self.thread => return self.ended(turn).await,
+            // It is told once that is over.
+            Notification::Item { item: Item { kind: ItemKind::Compaction, .. }, .. } if self.busy.is_some() => {
+                Vec::new()
+            }
             Notification::Item { thread, turn, item, done } if thread == self.thread => {
                 self.items.item(turn, item, done)
             }
@@ -63,12 +67,12 @@ impl Live {
             }
             Notification::Status { thread, status } if thread == self.thread => {
                 self.status = status;
-                let rests = matches!(status, ThreadStatus::Idle | ThreadStatus::SystemError);
                 // The end of a turn that makes a conversation shorter does not always come.
-                if rests && self.busy == Some(Busy::Compacting) {
-                    return self.freed().await;
-                }
-                Vec::new()
+                return match status {
+                    ThreadStatus::Idle => self.compacted(true).await,
+                    ThreadStatus::SystemError => self.compacted(false).await,
+                    ThreadStatus::Active | ThreadStatus::Unknown => Ok(()),
+                };
             }
             Notification::Settings { thread, settings } if thread == self.thread => {
                 return self.holds(&settings).await;
@@ -77,6 +81,9 @@ impl Live {
             Notification::Error { thread, error, will_retry: true } if thread == self.thread => {
                 let details = error.details.as_ref().map(|details| format!(" ({details})")).unwrap_or_default();
                 vec![Report::Notice(Level::Warning, format!("{}{details}", error.message))]
+            }
+            Notification::Error { thread, error, .. } if thread == self.thread && self.turn.is_none() => {
+                vec![Report::Notice(Level::Error, words(Some(&error)))]
             }
             Notification::Warning { text } => return self.warn(Level::Warning, text).await,
             Notification::Rerouted { from, to } => {
@@ -112,15 +119,7 @@ impl Live {
                 }
                 return Ok(());
             }
-            None if self.busy == Some(Busy::Compacting) => {
-                if native.status == TurnStatus::Failed {
-                    let words = words(native.error.as_ref());
-                    let text = format!("the conversation was not made shorter: {words}");
-                    self.tell(Report::Notice(Level::Error, text)).await?;
-                }
-                return self.freed().await;
-            }
-            None => return Ok(()),
+            None => return self.compacted(native.status == TurnStatus::Completed).await,
         }
         let outcome = match native.status {
             TurnStatus::Completed | TurnStatus::InProgress => Outcome::Completed,
@@ -129,6 +128,16 @@ impl Live {
             TurnStatus::Other(status) => Outcome::Failed(format!("the turn is {status}")),
         };
         self.end_turn(outcome).await
+    }
+
+    /// The conversation was made shorter, or not, if that was asked for.
+    async fn compacted(&mut self, well: bool) -> Result<(), Unheard> {
+        if self.busy != Some(Busy::Compacting) {
+            return Ok(());
+        }
+        let (level, not) = if well { (Level::Info, "") } else { (Level::Error, "not ") };
+        self.tell(Report::Notice(level, format!("the conversation was {not}made shorter"))).await?;
+        self.freed().await
     }
 
     /// What holds in the conversation, as it says.

@@ -2,6 +2,7 @@
 
 mod claude;
 mod codex_acp;
+mod codex;
 mod examples;
 mod gemini;
 mod lifecycle;

@@ -1,0 +1,247 @@
+//! The real Codex in a space, offline against the scripted model, through the door.
+
+mod asking;
+mod lasting;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use wh_testkit::wh::Wh;
+use wh_testkit::{Lab, eventually, process};
+
+use super::{ask, chats, finished, state};
+use crate::WH;
+use crate::stream::{Watcher, WebSocket};
+
+/// A space with Codex in the lab.
+fn codex(lab: &Lab, flags: &[&str]) -> Wh {
+    let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
+    let wh = wh.flags(&["--agent", "codex"]).flags(flags).start(&[]);
+    wh.wait(r#"screen_contains "Type a message""#);
+    wh
+}
+
+/// The files in which Codex itself keeps its conversations.
+fn rollouts(lab: &Lab) -> Vec<PathBuf> {
+    fn below(directory: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+    }
+    let mut files = below(&lab.home.join(".codex/sessions"));
+    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    files
+}
+
+/// What Codex calls its only conversation.
+fn conversation(lab: &Lab) -> String {
+    let [file] = &rollouts(lab)[..] else { panic!("one conversation, not {:?}", rollouts(lab)) };
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    // A time of the same form as itself is before it.
+    name[name.len() - 36..].to_owned()
+}
+
+/// The body of the last request in which the model was told this.
+fn told_the_model(lab: &Lab, words: &str) -> String {
+    let bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
+    bodies.filter(|body| body.contains(words)).last().unwrap_or_else(|| panic!("the model was not told {words:?}"))
+}
+
+/// What a slash command says.
+fn command(wh: &Wh, line: &str) -> Value {
+    wh.post("/control/command", json!({ "command": line })).json()
+}
+
+fn said(answer: &Value) -> String {
+    let lines = answer["lines"].as_array().unwrap_or_else(|| panic!("no lines in {answer}"));
+    lines.iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// The processes that are Codex, below wh and its keeper: the script that starts it, and the program itself.
+fn codex_processes(wh: &Wh) -> Vec<Pid> {
+    eventually("Codex runs", || {
+        let all = process::descendants(wh.pid()).into_iter().filter(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line);
+            line.contains("app-server") && !line.contains("__keep")
+        });
+        Some(all.collect::<Vec<_>>()).filter(|all| all.len() == 2)
+    })
+}
+
+/// The next event of this kind.
+fn happened(watcher: &mut WebSocket, kind: &str) -> Value {
+    eventually(kind, || Some(watcher.until("event")).filter(|event| event["event"] == kind))
+}
+
+#[test]
+fn a_prompt_is_streamed_and_the_second_knows_of_the_first() {
+    Lab::inside("space::codex::a_prompt_is_streamed_and_the_second_knows_of_the_first", |lab| {
+        let wh = codex(lab, &[]);
+        let mut watcher = WebSocket::open(wh.port(), "frames=none");
+        wh.post("/message", json!({ "message": "slow: 20", "request_id": "r1" }));
+        let started = happened(&mut watcher, "turn_started");
+        assert_eq!(started["participant"], "codex");
+        wh.wait(r#"screen_contains "word1""#);
+        let stage = wh.get("/control/receipts/r1").json()["stage"].clone();
+        assert_ne!(stage, "finished", "it comes word by word");
+        let ended = happened(&mut watcher, "turn_ended");
+        assert_eq!((&ended["turn"], &ended["outcome"]), (&started["turn"], &json!("completed")));
+        assert_eq!(finished(&wh, "r1")["stage"], "finished");
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+        assert!(told_the_model(lab, "hello there").contains("slow: 20"), "the first turn is in its context");
+        let answers: Vec<String> = chats(&wh)
+            .into_iter()
+            .filter(|(from, _)| from == "codex")
+            .map(|(_, text)| text.trim().to_owned())
+            .collect();
+        let words: Vec<String> = (0..20).map(|number| format!("word{number}")).collect();
+        assert_eq!(answers, [words.join(" "), "echo: hello there".to_owned()]);
+        let session = state(&wh)["sessions"]["codex"].clone();
+        assert_eq!((&session["model"], &session["mode"]), (&json!("gpt-5"), &json!("auto")), "{session}");
+    });
+}
+
+#[test]
+fn in_its_own_directory_it_works_without_a_question() {
+    Lab::inside("space::codex::in_its_own_directory_it_works_without_a_question", |lab| {
+        let wh = codex(lab, &["--mode", "auto"]);
+        assert_eq!(ask(&wh, "tool: echo some words; touch made.txt")["stage"], "finished");
+        assert!(lab.project.join("made.txt").exists());
+        let messages = wh.get("/control/messages?limit=100").text();
+        assert!(messages.contains("echo some words; touch made.txt") && messages.contains("some words"), "{messages}");
+        assert!(!messages.contains("/bin/bash"), "a command is shown as it was meant");
+    });
+}
+
+#[test]
+fn its_own_ids_are_seen_nowhere() {
+    Lab::inside("space::codex::its_own_ids_are_seen_nowhere", |lab| {
+        let wh = codex(lab, &[]);
+        let mut watcher = WebSocket::open(wh.port(), "frames=none");
+        assert_eq!(ask(&wh, "tool: echo made")["stage"], "finished");
+        let mut told = vec![happened(&mut watcher, "turn_ended").to_string()];
+        for path in ["/control/state", "/control/messages?limit=1000", "/history", "/control/questions"] {
+            told.push(wh.get(path).text());
+        }
+        let told = told.join("\n");
+        assert!(told.contains("echo made"));
+        let text = fs::read_to_string(&rollouts(lab)[0]).unwrap();
+        let ids = regex::Regex::new(r"call_\w+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
+        let mut seen = vec![conversation(lab)];
+        seen.extend(ids.find_iter(&text).map(|id| id.as_str().to_owned()));
+        for id in &seen {
+            assert!(!told.contains(id.as_str()), "{id} is Codex's own");
+        }
+        assert!(seen.len() >= 4, "the conversation, the turn and the call have ids: {seen:?}");
+    });
+}
+
+#[test]
+fn its_commands_work_through_the_door() {
+    Lab::inside("space::codex::its_commands_work_through_the_door", |lab| {
+        let wh = codex(lab, &["--mode", "auto"]);
+        eventually("it is ready", || (state(&wh)["sessions"]["codex"]["status"] == "idle").then_some(()));
+        let models = said(&command(&wh, "/models"));
+        assert!(models.contains("* gpt-5"), "{models}");
+        let ids =
+            models.lines().filter(|line| !line.starts_with('*')).filter_map(|line| line.split_whitespace().next());
+        let other = ids.last().expect("there is another").to_owned();
+        assert!(said(&command(&wh, &format!("/model {other}"))).contains(&other));
+        assert!(said(&command(&wh, "/mode")).contains("* auto"));
+        assert!(said(&command(&wh, "/mode read-only")).contains("read-only"));
+        let no = command(&wh, "/mode full-access");
+        assert!(no["detail"].as_str().unwrap().contains("no mode"), "{no}");
+        eventually("both are in use", || {
+            let session = &state(&wh)["sessions"]["codex"];
+            (session["model"] == other.as_str() && session["mode"] == "read-only").then_some(())
+        });
+        assert_eq!(ask(&wh, "tool: touch kept-out.txt")["stage"], "finished");
+        assert!(!lab.project.join("kept-out.txt").exists(), "it may only read");
+        let model = lab.model.requests().last().unwrap().body["model"].as_str().unwrap().to_owned();
+        assert_eq!(model, other);
+
+        assert_eq!(said(&command(&wh, "/mcp")), "No MCP servers.");
+        let status = said(&command(&wh, "/status"));
+        assert!(status.starts_with("Codex 0.") && status.contains("mode read-only"), "{status}");
+        let no = command(&wh, "/login");
+        assert!(no["detail"].as_str().unwrap().contains("codex login"), "{no}");
+        assert!(said(&command(&wh, "/logout")).contains("Not logged in"));
+    });
+}
+
+#[test]
+fn a_conversation_is_made_shorter_or_begun_anew_in_the_same_process() {
+    Lab::inside("space::codex::a_conversation_is_made_shorter_or_begun_anew_in_the_same_process", |lab| {
+        let wh = codex(lab, &[]);
+        assert_eq!(ask(&wh, "remember the wheel")["stage"], "finished");
+        let before = codex_processes(&wh);
+        assert_eq!(wh.post("/control/command", json!({ "command": "/compact" })).status, 200);
+        wh.wait(r#"screen_contains "was made shorter""#);
+        assert_eq!(wh.post("/control/command", json!({ "command": "/clear" })).status, 200);
+        assert_eq!(ask(&wh, "who are you")["stage"], "finished");
+        assert!(!told_the_model(lab, "who are you").contains("remember the wheel"));
+        assert_eq!(codex_processes(&wh), before);
+    });
+}
+
+#[test]
+fn a_mode_that_skips_permissions_needs_a_flag() {
+    Lab::inside("space::codex::a_mode_that_skips_permissions_needs_a_flag", |lab| {
+        let mut wh = lab.command(WH);
+        let output = wh
+            .args(["--agent", "codex", "--mode", "full-access", "--headless", "--control-port", "0"])
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains("--allow-skipping-permissions"), "{error}");
+        let wh = codex(lab, &["--allow-skipping-permissions", "--mode", "full-access"]);
+        let outside = lab.home.join("unasked.txt");
+        assert_eq!(ask(&wh, &format!("tool: touch {}", outside.display()))["stage"], "finished");
+        assert!(outside.exists());
+    });
+}
+
+#[test]
+fn a_configuration_that_skips_permissions_needs_the_flag_too() {
+    Lab::inside("space::codex::a_configuration_that_skips_permissions_needs_the_flag_too", |lab| {
+        let file = lab.home.join(".codex/config.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        let skips = "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n";
+        fs::write(&file, format!("{skips}{text}")).unwrap();
+        let wh = codex(lab, &[]);
+        wh.wait(r#"screen_contains "would work without asking""#);
+        let outside = lab.home.join("unasked.txt");
+        ask(&wh, &format!("tool: touch {}", outside.display()));
+        assert!(!outside.exists(), "it stays in its directory");
+    });
+}
+
+#[test]
+fn a_turn_that_the_model_fails_is_failed() {
+    Lab::inside("space::codex::a_turn_that_the_model_fails_is_failed", |lab| {
+        let wh = codex(lab, &[]);
+        let receipt = ask(&wh, "fail: 400");
+        assert_eq!(receipt["stage"], "failed");
+        assert!(receipt["reason"].as_str().unwrap().contains("400"), "{receipt}");
+        let receipt = ask(&wh, "fail: 401");
+        assert!(receipt["reason"].as_str().unwrap().contains("codex login"), "{receipt}");
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+    });
+}
+
+#[test]
+fn it_says_what_to_run_where_it_is_not_installed() {
+    let mut wh = std::process::Command::new(WH);
+    let output = wh
+        .args(["--agent", "codex", "--headless", "--control-port", "0"])
+        .env("PATH", "/nowhere")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
+    assert!(error.contains("not installed") && error.contains("npm install -g @openai/codex"), "{error}");
+}

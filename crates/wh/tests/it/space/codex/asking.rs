@@ -1,0 +1,112 @@
+//! What Codex asks, and what becomes of the answers.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use wh_testkit::wh::Wh;
+use wh_testkit::{Lab, eventually};
+
+use super::super::{answer, ask, finished, option, question};
+use super::{codex, told_the_model};
+
+/// Says something that makes it ask, and gives the question.
+fn asked(wh: &Wh, message: &str, id: &str) -> Value {
+    let sent = wh.post("/message", json!({ "message": message, "request_id": id }));
+    assert_eq!(sent.status, 200, "{}", sent.text());
+    question(wh)
+}
+
+fn id(question: &Value) -> &str {
+    question["id"].as_str().unwrap()
+}
+
+#[test]
+fn a_permission_shows_the_command_and_is_granted() {
+    Lab::inside("space::codex::asking::a_permission_shows_the_command_and_is_granted", |lab| {
+        let wh = codex(lab, &["--mode", "untrusted"]);
+        let asked = asked(&wh, "tool: touch granted.txt", "r1");
+        assert_eq!(asked["kind"], "permission");
+        assert_eq!(asked["details"][0], json!({"type": "command", "command": "touch granted.txt"}));
+        wh.wait(r#"screen_contains "touch granted.txt" and screen_contains "May Codex run this command?""#);
+        assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_once")).status, 200);
+        assert_eq!(finished(&wh, "r1")["stage"], "finished");
+        assert!(lab.project.join("granted.txt").exists());
+        assert_eq!(answer(&wh, id(&asked), "accept").status, 409, "it is closed");
+    });
+}
+
+#[test]
+fn the_model_sees_why_a_permission_was_denied() {
+    Lab::inside("space::codex::asking::the_model_sees_why_a_permission_was_denied", |lab| {
+        let wh = codex(lab, &["--mode", "untrusted"]);
+        let asked = asked(&wh, "tool: touch denied.txt", "r1");
+        let body =
+            json!({ "id": id(&asked), "option": option(&asked, "reject_once"), "text": "rather call it other.txt" });
+        assert_eq!(wh.post("/control/answer", body).status, 200);
+        assert_eq!(finished(&wh, "r1")["stage"], "finished", "the turn goes on");
+        assert!(!lab.project.join("denied.txt").exists());
+        told_the_model(lab, "rather call it other.txt");
+        let messages = wh.get("/control/messages?limit=100").text();
+        assert!(messages.contains("denied"), "the call is shown as denied: {messages}");
+    });
+}
+
+#[test]
+fn a_no_that_stops_cancels_the_turn() {
+    Lab::inside("space::codex::asking::a_no_that_stops_cancels_the_turn", |lab| {
+        let wh = codex(lab, &["--mode", "untrusted"]);
+        let asked = asked(&wh, "tool: touch never.txt", "r1");
+        assert_eq!(answer(&wh, id(&asked), "cancel").status, 200);
+        let receipt = finished(&wh, "r1");
+        assert_eq!((&receipt["stage"], &receipt["reason"]), (&json!("failed"), &json!("cancelled")));
+        assert!(!lab.project.join("never.txt").exists());
+    });
+}
+
+#[test]
+fn what_is_allowed_always_is_not_asked_again() {
+    Lab::inside("space::codex::asking::what_is_allowed_always_is_not_asked_again", |lab| {
+        let wh = codex(lab, &["--mode", "untrusted"]);
+        let asked = asked(&wh, "tool: touch always.txt", "r1");
+        assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_always")).status, 200);
+        assert_eq!(finished(&wh, "r1")["stage"], "finished");
+        std::fs::remove_file(lab.project.join("always.txt")).unwrap();
+        assert_eq!(ask(&wh, "tool: touch always.txt")["stage"], "finished");
+        assert!(lab.project.join("always.txt").exists(), "it ran without a question");
+    });
+}
+
+#[test]
+fn an_interrupt_while_it_streams_cancels_the_turn() {
+    Lab::inside("space::codex::asking::an_interrupt_while_it_streams_cancels_the_turn", |lab| {
+        let wh = codex(lab, &[]);
+        wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
+        wh.wait(r#"screen_contains "word3""#);
+        let start = Instant::now();
+        assert_eq!(wh.post("/control/interrupt", json!({})).status, 200);
+        let receipt = finished(&wh, "r1");
+        eprintln!("interrupted while streaming: cancelled after {:?}", start.elapsed());
+        assert_eq!((&receipt["stage"], &receipt["reason"]), (&json!("failed"), &json!("cancelled")));
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+    });
+}
+
+#[test]
+fn esc_interrupts_and_the_open_question_closes_by_itself() {
+    Lab::inside("space::codex::asking::esc_interrupts_and_the_open_question_closes_by_itself", |lab| {
+        let wh = codex(lab, &["--mode", "untrusted"]);
+        let asked = asked(&wh, "tool: touch never.txt", "r1");
+        wh.wait(r#"screen_contains "May Codex run this command?""#);
+        let start = Instant::now();
+        wh.key("escape");
+        let receipt = finished(&wh, "r1");
+        eprintln!("interrupted with a question open: cancelled after {:?}", start.elapsed());
+        assert_eq!((&receipt["stage"], &receipt["reason"]), (&json!("failed"), &json!("cancelled")));
+        eventually("no question is open", || {
+            (wh.get("/control/questions").json()["questions"] == json!([])).then_some(())
+        });
+        assert_eq!(answer(&wh, id(&asked), "accept").status, 409);
+        assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+        assert!(!lab.project.join("never.txt").exists());
+    });
+}
