@@ -1,7 +1,7 @@
 //! What only Codex can do, asked for by name.
 
 use serde_json::{Value, json};
-use wh_core::space::harness::{Call, Report};
+use wh_core::space::harness::Call;
 use wh_wire::codex::{self as wire, Account, McpServer};
 
 use super::harness::{Busy, Done, Live, Unheard, is_unknown};
@@ -39,8 +39,8 @@ impl Live {
         Ok(())
     }
 
-    async fn refuse(&self, id: u64, why: String) -> Result<(), Unheard> {
-        self.tell(Report::Called(id, Err(why))).await
+    async fn refuse(&mut self, id: u64, why: String) -> Result<(), Unheard> {
+        self.called(id, Err(why)).await
     }
 
     /// A new conversation in the same process; the old one stays where Codex keeps it.

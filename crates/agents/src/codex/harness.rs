@@ -130,6 +130,8 @@ pub(super) struct Live {
     early: Vec<wire::Turn>,
     pub(super) busy: Option<Busy>,
     waiting: Option<(TurnId, String)>,
+    /// Calls that wait to be answered.
+    pub(super) calls: HashSet<u64>,
     items: Items,
     open: BTreeMap<u64, Open>,
     asked: u64,
@@ -159,8 +161,8 @@ enum Heard {
 
 /// An error in words, with what to do about it where that is known.
 pub(super) fn in_words(text: &str, about_login: bool) -> String {
-    let about_login =
-        about_login || ["401", "not logged in", "Not logged in", "codex login"].iter().any(|word| text.contains(word));
+    let about_login = about_login
+        || ["401 Unauthorized", "not logged in", "Not logged in", "codex login"].iter().any(|word| text.contains(word));
     if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
 }
 
@@ -180,6 +182,11 @@ impl Live {
             self.tell(report).await?;
         }
         Ok(())
+    }
+
+    /// Answers a call.
+    pub(super) async fn called(&mut self, id: u64, outcome: Result<Value, String>) -> Result<(), Unheard> {
+        if self.calls.remove(&id) { self.tell(Report::Called(id, outcome)).await } else { Ok(()) }
     }
 
     /// Tells something that is said once only.
@@ -236,7 +243,10 @@ impl Live {
                 }
             },
             Order::Call { id, call: Call::Restart } => return Ok(Next::Anew(id)),
-            Order::Call { id, call } => self.call(id, call).await?,
+            Order::Call { id, call } => {
+                self.calls.insert(id);
+                self.call(id, call).await?;
+            }
             Order::End => return Ok(Next::End),
         }
         Ok(Next::On)
@@ -355,9 +365,10 @@ impl Live {
             Done::Steered(Err(error)) => {
                 self.tell(Report::Notice(Level::Warning, format!("the reason was not passed on: {error}"))).await
             }
-            Done::Compacts(id, Ok(())) => self.tell(Report::Called(id, Ok(Value::Null))).await,
+            Done::Compacts(id, Ok(())) => self.called(id, Ok(Value::Null)).await,
             Done::Compacts(id, Err(error)) => {
-                self.tell(Report::Called(id, Err(self.refusal("make a conversation shorter", &error)))).await?;
+                let why = self.refusal("make a conversation shorter", &error);
+                self.called(id, Err(why)).await?;
                 self.freed().await
             }
             Done::Cleared(id, outcome) => {
@@ -372,10 +383,10 @@ impl Live {
                     Ok(None) => Err(format!("{TITLE} names no conversation")),
                     Err(error) => Err(error.to_string()),
                 };
-                self.tell(Report::Called(id, told)).await?;
+                self.called(id, told).await?;
                 self.freed().await
             }
-            Done::Called(id, outcome) => self.tell(Report::Called(id, outcome)).await,
+            Done::Called(id, outcome) => self.called(id, outcome).await,
         }
     }
 
@@ -455,6 +466,9 @@ impl Live {
         self.heard = Instant::now();
         if self.status == ThreadStatus::Active || !self.open.is_empty() {
             return Ok(());
+        }
+        if self.turn.is_none() {
+            return self.compacted(false).await;
         }
         let long = self.silence;
         let words = format!("{TITLE} has said nothing for {long:?} and works on nothing: the end of the turn was lost");

@@ -130,13 +130,17 @@ impl Items {
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
-    /// A thought has more text, in short or in full; `None`: a new part of it. The short one is shown if there is one.
+    /// A thought has more text, in short or in full; `None`: a new part of it. In the end the short one is
+    /// shown, if there is one.
     pub fn think(&mut self, turn: String, item: String, more: Option<String>, in_full: bool) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
         let What::Words { text, full, .. } = &mut entry.what else { return Vec::new() };
         if in_full {
-            full.push_str(&more.unwrap_or_default());
-            return Vec::new();
+            let more = more.unwrap_or_default();
+            full.push_str(&more);
+            let shown = text.is_empty() && !more.is_empty();
+            let grew = || Report::Grew { key: entry.key.clone(), text: more, tokens: None };
+            return shown.then(grew).into_iter().collect();
         }
         let more = match more {
             Some(more) => more,
@@ -254,6 +258,22 @@ mod tests {
         assert!(matches!(&ended[..], [Report::Item { body: Body::Tool(call), done: true, .. }]
             if call.status == ToolStatus::Cancelled));
         assert_eq!(items.end(), []);
+    }
+
+    #[test]
+    fn the_plan_of_a_turn_is_one_card_that_changes() {
+        let mut items = Items::default();
+        let step = |status| PlanStep { step: "look".to_owned(), status };
+        let first = items.plan(None, &[step(wh_wire::codex::StepStatus::Pending)]);
+        let second = items.plan(None, &[step(wh_wire::codex::StepStatus::InProgress)]);
+        let key = |reports: &[Report]| match reports {
+            [Report::Item { key, done, .. }] => (key.clone(), *done),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((key(&first), key(&second)), (("i1".to_owned(), false), ("i1".to_owned(), false)));
+        assert_eq!(key(&items.end()), ("i1".to_owned(), true));
+        assert_eq!(items.plan(None, &[]).len(), 1, "another turn has another plan");
+        assert_eq!(key(&items.end()).0, "i2");
     }
 
     #[test]

@@ -326,6 +326,25 @@ async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
 }
 
 #[tokio::test]
+async fn a_call_is_answered_also_when_it_dies_of_it() {
+    let mut bench = Bench::new("hello; next; exit 4");
+    bench.order(Order::Call { id: 3, call: Call::Compact { tokens: None } }).await;
+    let all = bench.until(|report| matches!(report, Report::Notice(..))).await;
+    assert!(all.contains(&Report::Called(3, Err("Codex is gone".to_owned()))), "{all:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_whose_shortening_is_never_over_is_not_waited_for() {
+    let script = "hello; next; reply '{}'; next; turn; message on; done_with; next";
+    let mut bench = Bench::with(script, Duration::from_millis(150), |_| {});
+    bench.order(Order::Call { id: 3, call: Call::Compact { tokens: None } }).await;
+    bench.prompt("t1").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["on"]));
+    assert!(notices(&reports).contains("not made shorter"), "{reports:?}");
+}
+
+#[tokio::test]
 async fn who_never_answers_the_handshake_is_not_waited_for_when_told_to_end() {
     let mut bench = Bench::new("sleep 60");
     bench.prompt("t1").await;

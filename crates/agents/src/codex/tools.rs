@@ -64,10 +64,13 @@ pub(super) fn without_shell(command: &str) -> String {
         (shell.ends_with("sh") && !shell.contains(char::is_whitespace)).then_some(inner.trim())
     });
     let Some(inner) = inner else { return command.to_owned() };
-    let quoted = inner.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
-    match quoted {
-        Some(text) => text.replace(r"'\''", "'"),
-        None => inner.to_owned(),
+    let between = |quote: char| inner.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    match (between('\''), between('"')) {
+        (Some(text), _) => text.replace(r"'\''", "'"),
+        (None, Some(text)) => ["\"", "$", "`", "\\"]
+            .iter()
+            .fold(text.to_owned(), |text, escaped| text.replace(&format!("\\{escaped}"), escaped)),
+        (None, None) => inner.to_owned(),
     }
 }
 
@@ -187,6 +190,7 @@ mod tests {
     fn a_command_is_shown_as_somebody_would_type_it() {
         assert_eq!(without_shell("/bin/bash -lc 'touch a && echo hi'"), "touch a && echo hi");
         assert_eq!(without_shell(r"/bin/zsh -lc 'echo '\''x'\'''"), "echo 'x'");
+        assert_eq!(without_shell(r#"/bin/bash -lc "echo 'a' \"b\" \$c""#), r#"echo 'a' "b" $c"#);
         assert_eq!(without_shell("git -c x=y status"), "git -c x=y status");
         assert_eq!(without_shell("ls"), "ls");
     }

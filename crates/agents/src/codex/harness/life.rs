@@ -101,6 +101,9 @@ async fn live(ways: &mut Ways) -> Result<Option<String>, Unheard> {
             live.tell(Report::Ended(turn, outcome.clone())).await?;
         }
         live.end_turn(outcome).await?;
+        for call in std::mem::take(&mut live.calls) {
+            live.tell(Report::Called(call, Err(format!("{TITLE} is gone")))).await?;
+        }
         which = if live.spoken { Which::Again(live.thread.clone()) } else { Which::New };
         match end {
             End::Asked => {}
@@ -252,6 +255,7 @@ impl Live {
             early: Vec::new(),
             busy: None,
             waiting: None,
+            calls: HashSet::new(),
             items: Items::default(),
             open: BTreeMap::new(),
             asked: 0,
@@ -295,7 +299,7 @@ impl Live {
                     order = orders.recv() => Heard::Order(order),
                     event = self.events.next() => Heard::Event(event),
                     Some(done) = came.recv() => Heard::Done(done),
-                    () = sleep_until(self.heard + self.silence), if self.turn.is_some() => Heard::Silence,
+                    () = sleep_until(self.heard + self.silence), if self.listens() => Heard::Silence,
                     () = self.reports.closed() => return Err(Unheard),
                 },
             };
@@ -313,6 +317,11 @@ impl Live {
                 Heard::Silence => self.silent().await?,
             }
         }
+    }
+
+    /// Whether something should be heard before long.
+    fn listens(&self) -> bool {
+        self.turn.is_some() || self.busy.is_some()
     }
 
     /// Lets it end, and passes on what it still has to say.

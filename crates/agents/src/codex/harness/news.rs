@@ -131,7 +131,7 @@ impl Live {
     }
 
     /// The conversation was made shorter, or not, if that was asked for.
-    async fn compacted(&mut self, well: bool) -> Result<(), Unheard> {
+    pub(super) async fn compacted(&mut self, well: bool) -> Result<(), Unheard> {
         if self.busy != Some(Busy::Compacting) {
             return Ok(());
         }

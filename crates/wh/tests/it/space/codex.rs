@@ -45,8 +45,8 @@ fn conversation(lab: &Lab) -> String {
 
 /// The body of the last request in which the model was told this.
 fn told_the_model(lab: &Lab, words: &str) -> String {
-    let bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
-    bodies.filter(|body| body.contains(words)).last().unwrap_or_else(|| panic!("the model was not told {words:?}"))
+    let mut bodies = lab.model.requests().into_iter().map(|request| request.body.to_string());
+    bodies.rfind(|body| body.contains(words)).unwrap_or_else(|| panic!("the model was not told {words:?}"))
 }
 
 /// What a slash command says.
@@ -146,9 +146,9 @@ fn its_commands_work_through_the_door() {
         eventually("it is ready", || (state(&wh)["sessions"]["codex"]["status"] == "idle").then_some(()));
         let models = said(&command(&wh, "/models"));
         assert!(models.contains("* gpt-5"), "{models}");
-        let ids =
+        let mut ids =
             models.lines().filter(|line| !line.starts_with('*')).filter_map(|line| line.split_whitespace().next());
-        let other = ids.last().expect("there is another").to_owned();
+        let other = ids.next_back().expect("there is another").to_owned();
         assert!(said(&command(&wh, &format!("/model {other}"))).contains(&other));
         assert!(said(&command(&wh, "/mode")).contains("* auto"));
         assert!(said(&command(&wh, "/mode read-only")).contains("read-only"));

@@ -51,6 +51,31 @@ fn the_model_sees_why_a_permission_was_denied() {
     });
 }
 
+/// What makes the model change files: a new one, and a line of another.
+fn patch() -> String {
+    let patch =
+        "*** Begin Patch\n*** Add File: new.txt\n+hello\n*** Update File: old.txt\n@@\n one\n-two\n+2\n*** End Patch";
+    format!("call: exec_command {}", json!({ "cmd": format!("apply_patch <<'EOF'\n{patch}\nEOF\n") }))
+}
+
+#[test]
+fn a_change_is_asked_for_with_its_difference() {
+    Lab::inside("space::codex::asking::a_change_is_asked_for_with_its_difference", |lab| {
+        std::fs::write(lab.project.join("old.txt"), "one\ntwo\n").unwrap();
+        let wh = codex(lab, &["--mode", "untrusted"]);
+        let asked = asked(&wh, &patch(), "r1");
+        assert_eq!(asked["title"], "May Codex change these files?");
+        let details = asked["details"].as_array().unwrap();
+        let sides: Vec<_> = details.iter().map(|detail| (&detail["old"], &detail["new"])).collect();
+        let (new, old) = ((&json!(null), &json!("hello\n")), (&json!("one\ntwo\n"), &json!("one\n2\n")));
+        assert_eq!(sides, [new, old]);
+        assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_once")).status, 200);
+        assert_eq!(finished(&wh, "r1")["stage"], "finished");
+        assert_eq!(std::fs::read_to_string(lab.project.join("old.txt")).unwrap(), "one\n2\n");
+        assert_eq!(std::fs::read_to_string(lab.project.join("new.txt")).unwrap(), "hello\n");
+    });
+}
+
 #[test]
 fn a_no_that_stops_cancels_the_turn() {
     Lab::inside("space::codex::asking::a_no_that_stops_cancels_the_turn", |lab| {
