@@ -286,7 +286,7 @@ impl Live {
         self.heard = Instant::now();
         self.early.clear();
         // Whether it takes it may take any time; if it never says, silence is noticed.
-        match self.peer.ask("turn/start", params, None).await {
+        match self.peer.begin("turn/start", params, None).await {
             Ok(reply) => {
                 let id = turn.clone();
                 self.turn = Some(Turn {
@@ -299,7 +299,7 @@ impl Live {
                     interrupted: false,
                 });
                 self.spoken = true;
-                self.aside(|_| async move { Done::Turn(id, reply.await) });
+                self.aside(|_| async move { Done::Turn(id, reply.wait().await) });
                 self.tell(Report::Delivered(turn)).await
             }
             Err(error) => self.tell(Report::Ended(turn, Outcome::Failed(error.to_string()))).await,

@@ -1,8 +1,8 @@
 //! The space with the built-in agent, in its terminal UI, through the door.
 
 mod claude;
-mod codex_acp;
 mod codex;
+mod codex_acp;
 mod examples;
 mod gemini;
 mod lifecycle;
