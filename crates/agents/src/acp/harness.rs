@@ -68,8 +68,6 @@ struct Memory {
     session: Option<String>,
     /// When it began, if that was here.
     begun: Option<SystemTime>,
-    /// Something was said in it.
-    prompted: bool,
     /// What somebody chose.
     mode: Option<String>,
     model: Option<String>,
@@ -94,6 +92,8 @@ struct Live<'a> {
     commands: Vec<Named>,
     /// It tells again what was said before, until the first prompt.
     replays: bool,
+    /// Something was said to this process.
+    prompted: bool,
     turn: Option<Turn>,
     open: Vec<(String, Open)>,
 }
@@ -208,7 +208,7 @@ impl Live<'_> {
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
         match self.peer.begin("session/prompt", params, None).await {
             Ok(reply) => {
-                self.memory.prompted = true;
+                self.prompted = true;
                 self.memory.turns += 1;
                 let number = self.memory.turns;
                 self.turn = Some(Turn { id: turn.clone(), number, begun: false, interrupted: false });

@@ -80,8 +80,8 @@ async fn live(entry: Entry, launch: &Launch, mut start: Start, mut inside: Insid
             }
             End::Lost(closed) => {
                 let gone = format!("{} is gone: {}", entry.title, closed.reason());
-                // Before anything was said a second start would end the same way.
-                if !live.memory.prompted {
+                // Of one that ended before anything was said to it, the next would end the same way.
+                if !live.prompted {
                     return Ok(Some(closed.reason()));
                 }
                 live.end_turn(Outcome::Failed(gone.clone())).await?;
@@ -187,6 +187,7 @@ impl<'a> Live<'a> {
             settings: session.settings,
             commands: Vec::new(),
             replays: session.old,
+            prompted: false,
             turn: None,
             open: Vec::new(),
         };

@@ -64,6 +64,18 @@ async fn one_that_ends_before_anything_was_said_is_gone() {
 }
 
 #[tokio::test]
+async fn one_that_ends_whenever_it_goes_on_is_not_started_for_ever() {
+    let script = r#"
+        if [ -e again ]; then next; reply "$HELLO"; next; reply '{}'; echo 'not again' >&2; exit 6; fi
+        touch again; hello; next; exit 5"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
+    run.prompt("more").await;
+    assert_eq!(run.gone().await.as_deref(), Some("it exited with 6: not again"));
+}
+
+#[tokio::test]
 async fn a_named_conversation_is_gone_on_with() {
     let named = |start: &mut Start| start.resume = Some(Resume::Named("s".to_owned()));
     let script = r#"next; reply "$HELLO"; next; say old; reply "$SESSION"; next; say new; reply '{"stopReason":"end_turn"}'; rest"#;
