@@ -19,7 +19,7 @@ pub(super) struct Mode {
 
 static READ_ONLY: Mode = Mode {
     id: "read-only",
-    title: "reads, and asks before it does anything else",
+    title: "reads only, and asks where it wants more",
     approval_policy: "on-request",
     sandbox: Sandbox::ReadOnly,
     skips: false,
@@ -36,7 +36,7 @@ static UNTRUSTED: Mode = Mode {
 /// What holds where Codex's own choice may not.
 pub(super) static AUTO: Mode = Mode {
     id: "auto",
-    title: "works in its directory, and asks before it reaches beyond",
+    title: "works in its directory, and asks where it wants more",
     approval_policy: "on-request",
     sandbox: Sandbox::WorkspaceWrite,
     skips: false,
