@@ -330,7 +330,9 @@ async fn a_call_is_answered_also_when_it_dies_of_it() {
     let mut bench = Bench::new("hello; next; exit 4");
     bench.order(Order::Call { id: 3, call: Call::Compact { tokens: None } }).await;
     let all = bench.until(|report| matches!(report, Report::Notice(..))).await;
-    assert!(all.contains(&Report::Called(3, Err("Codex is gone".to_owned()))), "{all:?}");
+    // The request that fails may be heard of before the end of the process, or after it.
+    let answers = all.iter().filter(|report| matches!(report, Report::Called(3, Err(_)))).count();
+    assert_eq!(answers, 1, "{all:?}");
 }
 
 #[tokio::test]
