@@ -87,7 +87,8 @@ enum ThemeChoice {
 /// How a space is opened.
 #[derive(Debug, Args)]
 pub struct SpaceArguments {
-    /// The agent to talk to: `demo`, which is built in, or `claude` (Claude Code); may be repeated
+    /// The agent to talk to: `demo` is built in, `claude`, `codex`, `gemini` and others must be installed (`wh doctor`
+    /// lists them); may be repeated
     #[arg(long = "agent", value_name = "AGENT", default_value = "demo", env = "WH_AGENT", value_delimiter = ',')]
     agents: Vec<String>,
 
