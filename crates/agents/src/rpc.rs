@@ -10,13 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 use wh_pipe::{Closed, Launch, Line, NoReply, Pending, StartError, Talk, Waiting, Writer};
 
 use message::Message;
 
 /// What our requests may take, unless said otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long we wait to learn why nothing can be sent any more: the program's end is seen a little after its pipe breaks.
+const AFTERMATH: Duration = Duration::from_secs(2);
 
 /// There is no such method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
@@ -119,6 +123,8 @@ struct Shared {
     next: AtomicU64,
     /// How many of our requests have an end to their patience.
     hurried: AtomicUsize,
+    /// Why it is gone, once it is.
+    gone: watch::Sender<Option<Arc<str>>>,
 }
 
 #[derive(Debug)]
@@ -217,6 +223,7 @@ impl Peer {
             open: Mutex::default(),
             next: AtomicU64::new(0),
             hurried: AtomicUsize::new(0),
+            gone: watch::Sender::new(None),
         });
         let (sender, receiver) = mpsc::unbounded_channel();
         let held = Arc::new(Held(Arc::clone(&shared)));
@@ -226,7 +233,9 @@ impl Peer {
             let urgent = || reader.hurried.load(Ordering::Acquire) > 0;
             let hear = |line: Line<'_>| reader.hear(line, &sender);
             let closed = reader.talk.listen(child, stdout, dialect.longest_line, urgent, hear).await;
-            reader.pending.close(&closed.reason());
+            let reason = closed.reason();
+            reader.gone.send_replace(Some(reason.as_str().into()));
+            reader.pending.close(&reason);
             reader.tell(Incoming::Closed(closed), 0, &sender);
         });
         Ok((Self { shared, _held: held }, events))
@@ -294,8 +303,12 @@ impl Peer {
         if self.shared.dialect.version {
             message["jsonrpc"] = json!("2.0");
         }
-        let sent = self.shared.talk.writer.line(message.to_string()).await;
-        sent.map_err(|error| RpcError::Gone(error.to_string().into()))
+        let Err(error) = self.shared.talk.writer.line(message.to_string()).await else { return Ok(()) };
+        // Why the program has gone says more than that its pipe is broken.
+        let mut gone = self.shared.gone.subscribe();
+        let reason = timeout(AFTERMATH, gone.wait_for(Option::is_some)).await;
+        let reason = reason.ok().and_then(|known| known.ok()?.clone());
+        Err(RpcError::Gone(reason.unwrap_or_else(|| error.to_string().into())))
     }
 }
 
