@@ -1,12 +1,16 @@
 //! How anyone asks: a [`Surface`] is what can be looked at and typed into, wherever it runs. Doors and people hold the
 //! same handle; whoever serves it gets [`Request`]s from a channel.
 
+mod daemon;
 mod request;
 mod space;
 mod subscription;
 mod surface;
 mod ui;
 
+pub use daemon::{
+    Audience, BoxFuture, Conversation, CreateError, Daemon, Ending, NewSession, Session, What,
+};
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
 pub use space::{Change, Mirror, Pulse, Space, SpaceRequest, SpaceWatch, Updates};
 pub use subscription::{Lost, Start, Subscription};

@@ -16,7 +16,8 @@ use super::Door;
 use super::fault::Fault;
 use super::screen::cursor_body;
 use super::serve::{Closing, closed};
-use super::space::{self, Conversation};
+use super::space;
+use wh_client::Conversation;
 use super::state::client_state;
 use super::time::iso;
 

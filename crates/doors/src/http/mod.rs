@@ -34,7 +34,7 @@ use drawn::Drawn;
 use fault::Fault;
 use metrics::Meters;
 pub use serve::{Closing, serve};
-pub use space::Conversation;
+pub use wh_client::Conversation;
 
 /// What every handler knows.
 #[derive(Clone)]

@@ -29,7 +29,7 @@ pub(super) fn row_ansi(row: &[Cell]) -> String {
 }
 
 /// Puts the cursor where it was.
-fn cursor(cursor: Cursor, out: &mut String) {
+pub(super) fn cursor(cursor: Cursor, out: &mut String) {
     let shape = match cursor.shape {
         CursorShape::Block => 2,
         CursorShape::Underline => 4,

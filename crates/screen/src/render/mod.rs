@@ -2,10 +2,12 @@
 
 mod ansi;
 mod fingerprint;
+mod redraw;
 mod text;
 
 pub use ansi::ansi;
 pub use fingerprint::{fingerprint, fingerprint_of};
+pub use redraw::{ENTER, LEAVE, Redraw};
 pub use text::{last_lines, lines, plain};
 
 use crate::frame::{Cell, Drawn};

@@ -5,8 +5,7 @@ mod happened;
 mod remote;
 mod state;
 
-use wh_client::{Space, Ui};
-use wh_core::space::ParticipantId;
+use wh_client::Conversation;
 
 pub(super) use commands::{answer, command, interrupt, questions, receipt};
 pub(super) use happened::event_body;
@@ -15,17 +14,6 @@ pub(super) use state::{fill, messages};
 
 use super::Door;
 use super::fault::Fault;
-
-/// A conversation, whoever shows it, and as whom callers of this door take part.
-#[derive(Debug, Clone)]
-pub struct Conversation {
-    /// The space.
-    pub space: Space,
-    /// The UI whose `ui` the state shows.
-    pub ui: Ui,
-    /// Who the callers are.
-    pub me: ParticipantId,
-}
 
 impl Door {
     fn conversation(&self) -> Result<&Conversation, Fault> {

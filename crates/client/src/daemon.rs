@@ -1,0 +1,294 @@
+//! The handle on a daemon: its sessions, and what can be asked of one. A door holds it as [`Daemon`]; the engine is behind
+//! it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use wh_core::space::ParticipantId;
+use wh_core::terminal::{Exit, Size};
+
+use crate::{Space, Surface, Ui};
+
+/// A future that can be asked for through a `dyn` port.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A conversation, whoever shows it, and as whom callers take part.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    /// The space.
+    pub space: Space,
+    /// The UI whose `ui` the state shows.
+    pub ui: Ui,
+    /// Who the callers are.
+    pub me: ParticipantId,
+}
+
+/// Whoever keeps sessions.
+pub trait Daemon: Send + Sync {
+    /// Every session, oldest first; those that have ended too.
+    fn sessions(&self) -> Vec<Arc<Session>>;
+
+    /// The one of this id or name. Names belong to the living before the dead, and to the newest of these.
+    fn session(&self, id_or_name: &str) -> Option<Arc<Session>>;
+
+    /// Makes one.
+    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>>;
+
+    /// Gives one another name.
+    fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
+
+    /// Ends one and all that it started, in steps or at once. Returns when it has ended.
+    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, bool>;
+
+    /// Forgets one that has ended, with its history. False: it lives, or there is none.
+    fn forget(&self, id: &str) -> BoxFuture<'_, bool>;
+}
+
+/// What is asked for when a session is made.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// What runs in it.
+    pub what: What,
+    /// What people call it; wh finds a name when absent.
+    pub name: Option<String>,
+    /// The team that it belongs to; `default` when absent.
+    pub team: Option<String>,
+    /// Where it works.
+    pub directory: PathBuf,
+    /// The size of its screen.
+    pub size: Size,
+    /// All of its environment; the daemon's own when absent.
+    pub environment: Option<Vec<(OsString, OsString)>>,
+}
+
+/// What runs in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// An agent, by its id.
+    Agent {
+        /// Which.
+        agent: String,
+        /// The model that it begins with.
+        model: Option<String>,
+        /// The mode that it begins in.
+        mode: Option<String>,
+        /// Modes that skip permissions may be entered.
+        may_skip_permissions: bool,
+        /// What its command line has beside what wh puts there.
+        arguments: Vec<OsString>,
+    },
+    /// A terminal program with its arguments; not empty.
+    Program(Vec<OsString>),
+}
+
+/// Why there is no such session, or none of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CreateError {
+    /// The name cannot be one.
+    #[error("{0:?} cannot be a session's name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit")]
+    BadName(String),
+    /// A session that lives has it.
+    #[error("a session called {0:?} lives already")]
+    NameTaken(String),
+    /// There is no such session.
+    #[error("there is no session {0:?}")]
+    NoSuchSession(String),
+    /// The agent is not known.
+    #[error("there is no agent {agent:?}; there are {}", known.join(", "))]
+    NoSuchAgent {
+        /// What was asked for.
+        agent: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// There is nothing to run.
+    #[error("name an agent or a program")]
+    Nothing,
+    /// It could not be started.
+    #[error("{message}")]
+    Failed {
+        /// Why.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// There are enough.
+    #[error("{0} sessions live already, and that is the most")]
+    TooMany(usize),
+    /// It could not be written down.
+    #[error("the session could not be kept: {0}")]
+    Store(String),
+    /// The daemon is about to end.
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Its program did.
+    Exited(Exit),
+    /// Its agent did; why, if nobody asked for it.
+    Gone(Option<String>),
+    /// The daemon was gone before it, and it could not be gone on with.
+    Lost,
+}
+
+/// One session, as the daemon keeps it.
+#[derive(Debug)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// The team that it belongs to.
+    pub team: String,
+    /// What runs in it.
+    pub what: What,
+    /// Where it works.
+    pub directory: PathBuf,
+    /// Since when.
+    pub created: SystemTime,
+    /// Its screen, and what can be typed into. `None` once it was lost.
+    pub surface: Option<Surface>,
+    /// Its conversation, if an agent runs in it.
+    pub conversation: Option<Conversation>,
+    /// What was on the screen of a session that was lost.
+    pub last_screen: Option<String>,
+    /// The processes that lead what runs in it, as far as is known: who descends from them is inside.
+    pub leaders: Mutex<Vec<u32>>,
+    /// What changes.
+    changing: Mutex<Changing>,
+    /// Whose terminals are attached.
+    pub audience: Audience,
+}
+
+#[derive(Debug)]
+struct Changing {
+    name: String,
+    ended: Option<(Ending, SystemTime)>,
+}
+
+impl Session {
+    /// A session that lives, or one that was lost.
+    pub fn new(id: String, name: String, wanted: &NewSession, team: String, created: SystemTime) -> Self {
+        Self {
+            id,
+            team,
+            what: wanted.what.clone(),
+            directory: wanted.directory.clone(),
+            created,
+            surface: None,
+            conversation: None,
+            last_screen: None,
+            leaders: Mutex::default(),
+            changing: Mutex::new(Changing { name, ended: None }),
+            audience: Audience::default(),
+        }
+    }
+
+    fn changing(&self) -> std::sync::MutexGuard<'_, Changing> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> String {
+        self.changing().name.clone()
+    }
+
+    /// Gives it another name.
+    pub fn rename(&self, name: &str) {
+        name.clone_into(&mut self.changing().name);
+    }
+
+    /// How it ended and when, once it has.
+    pub fn ended(&self) -> Option<(Ending, SystemTime)> {
+        self.changing().ended.clone()
+    }
+
+    /// It has ended. Only the first time counts.
+    pub fn end(&self, ending: Ending, at: SystemTime) {
+        self.changing().ended.get_or_insert((ending, at));
+    }
+
+    /// The agent that runs in it.
+    pub fn agent(&self) -> Option<&str> {
+        match &self.what {
+            What::Agent { agent, .. } => Some(agent),
+            What::Program(_) => None,
+        }
+    }
+
+    /// The id that other programs know what runs here by: `<agent>:<our id>`.
+    pub fn agent_id(&self) -> String {
+        format!("{}:{}", self.agent().unwrap_or("terminal"), self.id)
+    }
+}
+
+/// The terminals that are attached to a session: the smallest decides the size.
+#[derive(Debug, Default)]
+pub struct Audience(Mutex<Vec<(u64, Size)>>);
+
+impl Audience {
+    fn sizes(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Size)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One comes. Its number, and the size that fits all.
+    pub fn enter(&self, size: Size) -> (u64, Size) {
+        let mut sizes = self.sizes();
+        let number = sizes.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+        sizes.push((number, size));
+        (number, smallest(&sizes).unwrap_or(size))
+    }
+
+    /// One has another size. The size that fits all.
+    pub fn resize(&self, number: u64, size: Size) -> Size {
+        let mut sizes = self.sizes();
+        sizes.iter_mut().filter(|(one, _)| *one == number).for_each(|(_, known)| *known = size);
+        smallest(&sizes).unwrap_or(size)
+    }
+
+    /// One goes. The size that fits those who stay, if any do.
+    pub fn leave(&self, number: u64) -> Option<Size> {
+        let mut sizes = self.sizes();
+        sizes.retain(|(one, _)| *one != number);
+        smallest(&sizes)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sizes().len()
+    }
+
+    /// Whether nobody is there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn smallest(sizes: &[(u64, Size)]) -> Option<Size> {
+    let columns = sizes.iter().map(|(_, size)| size.columns).min()?;
+    let rows = sizes.iter().map(|(_, size)| size.rows).min()?;
+    Some(Size::nearest(columns, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_terminal_decides_the_size() {
+        let size = |columns, rows| Size { columns, rows };
+        let audience = Audience::default();
+        let (first, fits) = audience.enter(size(120, 40));
+        assert_eq!(fits, size(120, 40));
+        let (second, fits) = audience.enter(size(80, 50));
+        assert_eq!(fits, size(80, 40));
+        assert_eq!(audience.resize(second, size(200, 20)), size(120, 20));
+        assert_eq!(audience.leave(second), Some(size(120, 40)));
+        assert_eq!(audience.leave(first), None);
+        assert!(audience.is_empty());
+    }
+}
