@@ -1,5 +1,6 @@
 //! `wh` puts any terminal program under control: see its screen, type to it, wait for it.
 
+mod agents;
 mod commands;
 mod control;
 mod demo;

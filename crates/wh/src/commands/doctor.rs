@@ -1,11 +1,14 @@
 //! `wh doctor`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use wh_agents::Catalog;
 use wh_agents::port::{AgentFacts, Installation, Login, Readiness};
 
+use crate::agents;
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
 
@@ -25,7 +28,7 @@ impl Doctor {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let found = runtime.map_err(|error| failed(&error))?.block_on(look());
+        let found = runtime.map_err(|error| failed(&error))?.block_on(look(&agents::catalog(Path::new("."))?));
         let lines: Vec<String> = if self.json {
             found.iter().map(|(facts, readiness)| json_line(&object(facts, readiness).to_string())).collect()
         } else {
@@ -38,8 +41,8 @@ impl Doctor {
 }
 
 /// All at once: each may have to start a program that takes a second.
-async fn look() -> Vec<(AgentFacts, Readiness)> {
-    let looks = wh_agents::known(None).into_iter().map(|agent| {
+async fn look(catalog: &Catalog) -> Vec<(AgentFacts, Readiness)> {
+    let looks = catalog.agents().iter().cloned().map(|agent| {
         tokio::spawn(async move {
             let readiness = agent.check().await;
             (agent.facts(), readiness)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use wh_agents::Catalog;
 use wh_agents::port::{Agent, AgentFacts, Harness, Resume, Start, StartError};
 use wh_client::Ui;
 use wh_core::slash::UiCommand;
@@ -18,6 +19,7 @@ use wh_engine::terminal::{self, Host, HostSpec, Hosted, ScreenSpec};
 use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
 
+use crate::agents;
 use crate::control::{Control, ControlArguments};
 use crate::failure::{Failure, code, say};
 use crate::log;
@@ -172,9 +174,9 @@ impl SpaceArguments {
         }
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         self.own_name()?;
-        let agents = self.known_agents()?;
-        let control = self.control.open().await?;
         let directory = self.directory()?;
+        let agents = self.known_agents(&agents::catalog(&directory)?)?;
+        let control = self.control.open().await?;
         let mut start = Start::new(&directory);
         start.arguments = std::mem::take(&mut self.arguments);
         (start.model, start.mode) = (self.model.take(), self.mode.take());
@@ -194,7 +196,7 @@ impl SpaceArguments {
     }
 
     /// The agents that were asked for, each once.
-    fn known_agents(&self) -> Result<Vec<Arc<dyn Agent>>, Failure> {
+    fn known_agents(&self, catalog: &Catalog) -> Result<Vec<Arc<dyn Agent>>, Failure> {
         let mut ids: Vec<&str> = Vec::new();
         for id in self.agents.iter().map(String::as_str) {
             if ids.contains(&id) {
@@ -208,18 +210,7 @@ impl SpaceArguments {
             return Err(Failure::new(code::USAGE, "--model, --mode, --resume and ARGS are for one agent")
                 .hint("name one agent, or choose later, with /target and /model"));
         }
-        ids.into_iter().map(|id| self.known_agent(id)).collect()
-    }
-
-    fn known_agent(&self, id: &str) -> Result<Arc<dyn Agent>, Failure> {
-        // Our own binary stands between wh and an agent's process, so that nothing of it outlives wh.
-        let keeper = wh_pipe::keeper::own_command();
-        let keeper = keeper.map_err(|error| Failure::new(code::FAILED, format!("wh cannot find itself: {error}")))?;
-        wh_agents::by_id(id, Some(keeper)).ok_or_else(|| {
-            let known: Vec<String> = wh_agents::known(None).iter().map(|agent| agent.facts().id).collect();
-            Failure::new(code::USAGE, format!("there is no agent {id:?}"))
-                .hint(format!("choose one of {}; any other program runs with `wh run -- PROGRAM`", known.join(", ")))
-        })
+        ids.into_iter().map(|id| agents::named(catalog, id)).collect()
     }
 
     fn own_name(&self) -> Result<ParticipantId, Failure> {

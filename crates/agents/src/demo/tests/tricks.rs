@@ -175,7 +175,7 @@ async fn what_was_said_counts() {
 
 #[tokio::test]
 async fn it_is_always_there_and_says_what_it_does_not_have() {
-    let demo = crate::by_id("demo", None).unwrap();
+    let demo = crate::Catalog::built_in(None).by_id("demo").unwrap();
     assert!(demo.check().await.installation.is_present());
     assert_eq!(demo.models().await.unwrap().len(), 3);
     let wrong = [
