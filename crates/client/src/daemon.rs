@@ -4,9 +4,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use tokio::sync::watch;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
 
@@ -156,8 +158,6 @@ pub struct Session {
     pub conversation: Option<Conversation>,
     /// What was on the screen of a session that was lost.
     pub last_screen: Option<String>,
-    /// The processes that lead what runs in it, as far as is known: who descends from them is inside.
-    pub leaders: Mutex<Vec<u32>>,
     /// What changes.
     changing: Mutex<Changing>,
     /// Whose terminals are attached.
@@ -182,13 +182,12 @@ impl Session {
             surface: None,
             conversation: None,
             last_screen: None,
-            leaders: Mutex::default(),
             changing: Mutex::new(Changing { name, ended: None }),
             audience: Audience::default(),
         }
     }
 
-    fn changing(&self) -> std::sync::MutexGuard<'_, Changing> {
+    fn changing(&self) -> MutexGuard<'_, Changing> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -228,17 +227,49 @@ impl Session {
 
 /// The terminals that are attached to a session: the smallest decides the size.
 #[derive(Debug, Default)]
-pub struct Audience(Mutex<Vec<(u64, Size)>>);
+pub struct Audience {
+    sizes: Mutex<Vec<(u64, Size)>>,
+    /// The number of the next one.
+    numbers: AtomicU64,
+    /// Who typed last.
+    typed: AtomicU64,
+    /// Who was last asked to leave, plus one.
+    dismissed: watch::Sender<u64>,
+}
 
 impl Audience {
-    fn sizes(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Size)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sizes(&self) -> MutexGuard<'_, Vec<(u64, Size)>> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This one has typed something.
+    pub fn typed(&self, number: u64) {
+        self.typed.store(number, Ordering::Relaxed);
+    }
+
+    /// Asks the one who typed last to leave.
+    pub fn dismiss(&self) {
+        self.dismissed.send_replace(self.typed.load(Ordering::Relaxed) + 1);
+    }
+
+    /// Waits until this one is asked to leave.
+    pub async fn dismissed(&self, number: u64) {
+        let mut dismissed = self.dismissed.subscribe();
+        dismissed.mark_unchanged();
+        loop {
+            if dismissed.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            if *dismissed.borrow_and_update() == number + 1 {
+                return;
+            }
+        }
     }
 
     /// One comes. Its number, and the size that fits all.
     pub fn enter(&self, size: Size) -> (u64, Size) {
         let mut sizes = self.sizes();
-        let number = sizes.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         sizes.push((number, size));
         (number, smallest(&sizes).unwrap_or(size))
     }

@@ -29,6 +29,13 @@ pub enum Request {
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
+    /// Type these bytes as they are: a keyboard elsewhere has made them.
+    Keyboard {
+        /// What.
+        bytes: Bytes,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
     /// Change the size.
     Resize {
         /// To this.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use wh_core::condition::Condition;
 use wh_core::event::{Cursor, FellOut, Numbered};
@@ -58,6 +59,13 @@ impl Surface {
         request_id: Option<RequestId>,
     ) -> Result<Done, Unanswered> {
         Ok(self.ask(|reply| Request::Type { gestures, named, request_id, reply }).await??)
+    }
+
+    /// Types bytes as they are: a keyboard elsewhere has made them, in the modes that the program has set. Returns once
+    /// they are on their way; what became of them is on the screen.
+    pub async fn keyboard(&self, bytes: Bytes) -> Result<(), Gone> {
+        let (reply, _) = oneshot::channel();
+        self.0.send(Request::Keyboard { bytes, reply }).await.map_err(|_| Gone)
     }
 
     /// Changes the size.

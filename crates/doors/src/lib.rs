@@ -1,3 +1,6 @@
 //! The ways in. A door translates between a protocol and [`wh_client`] calls; it decides nothing.
 
 pub mod http;
+
+mod sessions;
+mod time;

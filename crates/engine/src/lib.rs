@@ -1,5 +1,6 @@
 //! Where it happens. [`terminal::start`] runs a program in a terminal and serves it as a [`wh_client::Surface`]: one task
 //! owns the terminal, the screen and the session machine, and everybody else asks it.
 
+pub mod sessions;
 pub mod space;
 pub mod terminal;

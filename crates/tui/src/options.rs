@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tokio::sync::mpsc;
 use wh_core::space::ParticipantId;
 
 use crate::theme::Theme;
@@ -21,6 +22,8 @@ pub struct Options {
     pub version: String,
     /// The port of the HTTP door, if it is open.
     pub door: Option<u16>,
+    /// Where to say that the person wants to leave, if others stay: the UI then goes on.
+    pub stays: Option<mpsc::Sender<()>>,
 }
 
 impl Options {
@@ -34,6 +37,7 @@ impl Options {
             directory: PathBuf::from("."),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             door: None,
+            stays: None,
         }
     }
 }

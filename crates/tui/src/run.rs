@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use ratatui::layout::Rect;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use wh_client::{Change, Gone, Mirror, Space, UiOrder, UiPort};
@@ -71,6 +71,7 @@ where
     let outcome = match send(&mut writer, paint::ENTER).await {
         Ok(()) => {
             let mut run = Run {
+                stays: options.stays.clone(),
                 app: App::new(options),
                 mirror,
                 decoder: Decoder::new(),
@@ -138,6 +139,8 @@ impl From<Gone> for Stop {
 type Answered = (u64, Request, Result<Result<Done, Refusal>, Gone>);
 
 struct Run {
+    /// Where to say that the person wants to leave, if the UI stays.
+    stays: Option<mpsc::Sender<()>>,
     app: App,
     mirror: Mirror,
     decoder: Decoder,
@@ -275,7 +278,11 @@ impl Run {
                     self.listing.get_or_insert_with(|| tokio::task::spawn_blocking(list));
                 }
                 Act::Redraw => self.painter.forget(),
-                Act::Leave => leaves = true,
+                Act::Leave => match &self.stays {
+                    // One who says it twice has said it.
+                    Some(stays) => drop(stays.try_send(())),
+                    None => leaves = true,
+                },
             }
         }
         leaves

@@ -17,8 +17,11 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::net::TcpStream;
+use wh_wire::control::{SessionSummary, SessionsBody};
 
+use crate::commands::ago;
 use crate::control::{TOKEN_VARIABLE, token};
+use crate::daemon::Place;
 use crate::failure::{Failure, code};
 use crate::print::{clean_line, json_line, print};
 use crate::runtime::{self, RunFile};
@@ -47,6 +50,10 @@ pub struct DoorArguments {
     #[arg(long, value_name = "PORT", help_heading = "Which run")]
     port: Option<u16>,
 
+    /// Ask this session of the daemon, by its name or id; `wh ls` lists them
+    #[arg(short = 's', long, value_name = "SESSION", help_heading = "Which run")]
+    session: Option<String>,
+
     /// Send the token in this file, which only you may be able to read. The variable WH_CONTROL_TOKEN does the same
     #[arg(long, value_name = "FILE", help_heading = "Which run")]
     token_file: Option<PathBuf>,
@@ -57,9 +64,57 @@ pub struct DoorArguments {
 }
 
 impl DoorArguments {
+    /// The daemon's own door.
+    pub fn for_daemon() -> Self {
+        Self { url: None, port: None, session: None, token_file: None, json: false }
+    }
+
+    /// The same, onto this session if one is given in the place of an argument.
+    pub fn onto(mut self, session: Option<String>) -> Result<Self, Failure> {
+        match (&self.session, session) {
+            (Some(given), Some(other)) if *given != other => {
+                Err(Failure::new(code::USAGE, format!("two sessions are named, {given:?} and {other:?}")))
+            }
+            (_, Some(session)) => {
+                self.session = Some(session);
+                Ok(self)
+            }
+            (_, None) => Ok(self),
+        }
+    }
+
+    /// The session that is meant, if one is named.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// Every session of the daemon.
+    pub fn sessions(&self) -> Result<Vec<SessionSummary>, Failure> {
+        let answer = self.daemon_call(Method::GET, "/sessions", None, PATIENCE)?;
+        Ok(answer.read::<SessionsBody>()?.sessions)
+    }
+
+    /// Asks the daemon for something that is not one session's.
+    pub fn daemon_call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        patience: Duration,
+    ) -> Result<Answer, Failure> {
+        let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
+        let answer = self.daemon_door()?.call(method, path, body, patience)?;
+        if answer.code() == 0 { Ok(answer) } else { Err(answer.failure()) }
+    }
+
     /// Asks for something.
     pub fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, Failure> {
-        let mut target = format!("/control/{path}");
+        self.ask(&format!("/control/{path}"), query)
+    }
+
+    /// Asks for something by its whole path.
+    pub fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, Failure> {
+        let mut target = path.to_owned();
         for (index, (name, value)) in query.iter().enumerate() {
             target.push(if index == 0 { '?' } else { '&' });
             target.push_str(&format!("{name}={}", percent_encoded(value)));
@@ -69,6 +124,11 @@ impl DoorArguments {
 
     /// Tells it to do something, which may take so long.
     pub fn post(&self, path: &str, body: &Value, duration: Duration) -> Result<Answer, Failure> {
+        self.post_to(&format!("/control/{path}"), body, duration)
+    }
+
+    /// The same, by its whole path.
+    pub fn post_to(&self, path: &str, body: &Value, duration: Duration) -> Result<Answer, Failure> {
         let body = Bytes::from(body.to_string());
         if body.len() > LONGEST_REQUEST {
             return Err(Failure::new(
@@ -77,10 +137,28 @@ impl DoorArguments {
             )
             .hint("send it in parts"));
         }
-        self.door()?.call(Method::POST, &format!("/control/{path}"), body, duration.saturating_add(PATIENCE))
+        self.door()?.call(Method::POST, path, body, duration.saturating_add(PATIENCE))
+    }
+
+    fn daemon_door(&self) -> Result<Door, Failure> {
+        if self.url.is_some() || self.port.is_some() {
+            let mut door = self.given()?.ok_or_else(|| Failure::new(code::USAGE, "no address is given"))?;
+            door.authorization = token(self.token_file.as_deref())?.map(|(text, _)| bearer(&text)).transpose()?;
+            return Ok(door);
+        }
+        let place = Place::here()?;
+        let mut door = Door::at(&place.needed()?.url, "the daemon's file")?;
+        let file = self.token_file.clone().unwrap_or_else(|| place.token());
+        door.authorization = token(Some(&file))?.map(|(text, _)| bearer(&text)).transpose()?;
+        Ok(door)
     }
 
     fn door(&self) -> Result<Door, Failure> {
+        if let Some(session) = &self.session {
+            let mut door = self.daemon_door()?;
+            door.prefix = format!("/sessions/{}", percent_encoded(session));
+            return Ok(door);
+        }
         let token = token(self.token_file.as_deref())?.map(|(text, _)| text);
         let mut door = match self.given()? {
             Some(door) if door.is_local() || token.is_some() => door,
@@ -91,7 +169,19 @@ impl DoorArguments {
                 )
                 .hint(format!("give one with --token-file FILE or {TOKEN_VARIABLE}")));
             }
-            None => only(runtime::live().map_err(|error| Failure::new(code::FAILED, error))?)?,
+            None => {
+                let runs = runtime::live().map_err(|error| Failure::new(code::FAILED, error))?;
+                let sessions = match Place::here().ok().and_then(|place| place.living()) {
+                    Some(_) => Self::for_daemon().sessions()?,
+                    None => Vec::new(),
+                };
+                let living: Vec<&SessionSummary> = sessions.iter().filter(|one| one.status.live).collect();
+                match (runs.as_slice(), living.as_slice()) {
+                    ([], [only]) => return Self::for_daemon().onto(Some(only.session_id.clone()))?.door(),
+                    (_, []) => only(runs)?,
+                    (runs, living) => return Err(several(runs, living)),
+                }
+            }
         };
         door.authorization = token.map(|text| bearer(&text)).transpose()?;
         Ok(door)
@@ -132,7 +222,8 @@ fn bearer(token: &str) -> Result<HeaderValue, Failure> {
     Ok(value)
 }
 
-fn percent_encoded(text: &str) -> String {
+/// Text as it can stand in a path or a query.
+pub fn percent_encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
@@ -149,6 +240,41 @@ fn only(runs: Vec<RunFile>) -> Result<Door, Failure> {
         )
         .hint(table(several).join("\n"))),
     }
+}
+
+fn several(runs: &[RunFile], sessions: &[&SessionSummary]) -> Failure {
+    let mut lines = session_table(sessions);
+    if !runs.is_empty() {
+        lines.extend(table(runs));
+    }
+    let count = runs.len() + sessions.len();
+    let choose = if runs.is_empty() { "--session" } else { "--session or --port" };
+    Failure::new(code::UNREACHABLE, format!("{count} could be meant; choose one with {choose}")).hint(lines.join("\n"))
+}
+
+/// Sessions as a person reads them: a heading, and a line for each.
+pub fn session_table(sessions: &[&SessionSummary]) -> Vec<String> {
+    let rows: Vec<[String; 6]> = sessions
+        .iter()
+        .map(|one| {
+            let what = one.command.as_ref().map_or_else(|| one.agent.clone(), |command| command.join(" "));
+            let mut state = one.status.state.clone();
+            if let (false, Some(reason)) = (one.status.live, &one.status.reason) {
+                state = format!("{state}: {reason}");
+            }
+            let since = ago(&one.status.since);
+            [one.name.clone(), one.session_id.clone(), state, since, one.cwd.clone(), what].map(|cell| clean_line(&cell))
+        })
+        .collect();
+    let heading = ["NAME", "ID", "STATE", "SINCE", "DIRECTORY", "WHAT"].map(str::to_owned);
+    let width = |column: usize| rows.iter().chain([&heading]).map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let line = |row: &[String; 6]| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}", width = *width)).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    std::iter::once(line(&heading)).chain(rows.iter().map(line)).collect()
 }
 
 /// Runs as a person reads them: a heading, and a line for each.
@@ -174,11 +300,13 @@ struct Door {
     host: String,
     port: u16,
     authorization: Option<HeaderValue>,
+    /// What stands before every path: a session of a daemon.
+    prefix: String,
 }
 
 impl Door {
     fn on_port(port: u16) -> Self {
-        Self { host: "127.0.0.1".to_owned(), port, authorization: None }
+        Self { host: "127.0.0.1".to_owned(), port, authorization: None, prefix: String::new() }
     }
 
     fn at(url: &str, source: &str) -> Result<Self, Failure> {
@@ -204,7 +332,7 @@ impl Door {
             Ok(IpAddr::V6(address)) if address.is_unspecified() => "::1".to_owned(),
             _ => host,
         };
-        Ok(Self { host, port, authorization: None })
+        Ok(Self { host, port, authorization: None, prefix: String::new() })
     }
 
     fn is_local(&self) -> bool {
@@ -228,7 +356,7 @@ impl Door {
         let failed = |error: &dyn Display| Failure::new(code::FAILED, format!("cannot ask {}: {error}", self.url()));
         let mut request = Request::builder()
             .method(method)
-            .uri(path)
+            .uri(format!("{}{path}", self.prefix))
             .header(HOST, self.authority())
             .header(USER_AGENT, concat!("wh/", env!("CARGO_PKG_VERSION")))
             .header(ACCEPT, "application/json")
@@ -341,7 +469,8 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+    /// What it says.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_str(&self.body).map_err(|error| {
             Failure::new(code::FAILED, format!("the answer is not understood: {error}"))
                 .hint("is the run of another version? --json prints the answer as it is")
@@ -351,7 +480,7 @@ impl Answer {
     /// The exit code that goes with its status.
     fn code(&self) -> u8 {
         match self.status {
-            200 => 0,
+            200 | 201 => 0,
             400 => code::USAGE,
             401 | 403 => code::UNAUTHORISED,
             408 => code::TIMEOUT,

@@ -41,6 +41,13 @@ pub fn to_stderr() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes diagnostics to standard error, also when nobody has asked for any: what a daemon does must be known afterwards.
+pub fn always_to_stderr() -> Result<(), Failure> {
+    let level = level()?.unwrap_or(LevelFilter::INFO);
+    tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
+    Ok(())
+}
+
 /// Writes diagnostics to a file, if they are wanted: a screen is no place for them.
 pub fn to_file() -> Result<(), Failure> {
     let Some(level) = level()? else { return Ok(()) };
@@ -55,8 +62,13 @@ pub fn to_file() -> Result<(), Failure> {
 }
 
 fn file() -> PathBuf {
+    state_directory().join("wh.log")
+}
+
+/// Where wh keeps what must outlast it.
+pub fn state_directory() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
     let state = state.unwrap_or_else(std::env::temp_dir);
-    fs::canonicalize(&state).unwrap_or(state).join("wheelhouse").join("wh.log")
+    fs::canonicalize(&state).unwrap_or(state).join("wheelhouse")
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod commands;
 mod control;
+mod daemon;
 mod demo;
 mod door;
 mod failure;
@@ -13,6 +14,7 @@ mod print;
 mod record;
 mod runtime;
 mod signals;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -69,7 +69,8 @@ pub fn live() -> io::Result<Vec<RunFile>> {
 fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
     let mut runs = Vec::new();
     for path in fs::read_dir(directory)?.flatten().map(|entry| entry.path()) {
-        if path.extension().is_none_or(|extension| extension != "json") {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !(name.starts_with("run-") && name.ends_with(".json")) {
             continue;
         }
         let run = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<RunFile>(&bytes).ok());
@@ -83,8 +84,8 @@ fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
     Ok(runs)
 }
 
-/// The directory, made if need be. One that others could write to is not used: they could name doors of their own there.
-fn directory() -> io::Result<PathBuf> {
+/// The directory for what lives as long as its processes, made if need be. One that others could write to is not used: they could name doors of their own there.
+pub fn directory() -> io::Result<PathBuf> {
     let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|base| !base.is_empty()) {
         Some(base) => PathBuf::from(base).join("wheelhouse"),
         None => std::env::temp_dir().join(format!("wheelhouse-{}", geteuid())),
@@ -105,7 +106,7 @@ fn explain(path: &Path, problem: &str) -> io::Error {
 }
 
 /// When a process started, in the system's ticks; none if there is no such process.
-fn process_start(pid: u32) -> Option<u64> {
+pub fn process_start(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold blanks and brackets; the start is the 22nd field, the 20th after the name.
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()

@@ -44,11 +44,17 @@ pub struct Access {
 
 pub(super) async fn check(State(door): State<Door>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
-    let mut response = match door.access.admit(request.headers()) {
+    let response = guarded(&door.access, request, next).await;
+    door.meters.request(&path, response.status().as_u16());
+    response
+}
+
+/// Lets a request through to what comes next, or says why not.
+pub(super) async fn guarded(access: &Access, request: Request, next: Next) -> Response {
+    let mut response = match access.admit(request.headers()) {
         Ok(()) => next.run(request).await,
         Err(fault) => fault.into_response(),
     };
-    door.meters.request(&path, response.status().as_u16());
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use wh_client::{Gone, Unanswered};
+use wh_client::{CreateError, Gone, Unanswered};
 use wh_core::session::Refusal;
 use wh_core::space::command::Refusal as SpaceRefusal;
 use wh_wire::control::ErrorBody;
@@ -44,6 +44,10 @@ pub(super) enum Fault {
     Space(#[from] SpaceRefusal),
     #[error(transparent)]
     Gone(#[from] Gone),
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    #[error("this session was lost: the daemon was gone before it, and it could not be gone on with")]
+    Lost,
 }
 
 impl From<Unanswered> for Fault {
@@ -84,7 +88,23 @@ impl Fault {
             Self::Space(refusal) => space_kind(refusal),
             Self::Undrawable(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Screen not drawn"),
             Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),
+            Self::Create(error) => create_kind(error),
+            Self::Lost => (StatusCode::CONFLICT, "Session lost"),
         }
+    }
+}
+
+fn create_kind(error: &CreateError) -> (StatusCode, &'static str) {
+    match error {
+        CreateError::BadName(_) => (StatusCode::BAD_REQUEST, "Invalid name"),
+        CreateError::NameTaken(_) => (StatusCode::CONFLICT, "Name taken"),
+        CreateError::NoSuchSession(_) => (StatusCode::NOT_FOUND, "No such session"),
+        CreateError::NoSuchAgent { .. } => (StatusCode::BAD_REQUEST, "No such agent"),
+        CreateError::Nothing => (StatusCode::BAD_REQUEST, "Invalid request"),
+        CreateError::Failed { .. } => (StatusCode::CONFLICT, "Not started"),
+        CreateError::TooMany(_) => (StatusCode::SERVICE_UNAVAILABLE, "Too many sessions"),
+        CreateError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not kept"),
+        CreateError::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "Stopping"),
     }
 }
 
@@ -117,7 +137,11 @@ impl IntoResponse for Fault {
             Self::Condition { position, .. } => Some(*position),
             _ => None,
         };
-        let body = ErrorBody { error: error.to_owned(), detail: Some(self.to_string()), position };
+        let detail = match &self {
+            Self::Create(CreateError::Failed { message, hint: Some(hint) }) => format!("{message}; {hint}"),
+            other => other.to_string(),
+        };
+        let body = ErrorBody { error: error.to_owned(), detail: Some(detail), position };
         let mut response = (status, Json(body)).into_response();
         let extra: Option<(HeaderName, &'static str)> = match status {
             StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, "Bearer")),

@@ -19,7 +19,7 @@ use super::serve::{Closing, closed};
 use super::space;
 use wh_client::Conversation;
 use super::state::client_state;
-use super::time::iso;
+use crate::time::iso;
 
 /// A quiet connection is given a sign of life this often: proxies and browsers give up on silence.
 const HEARTBEAT: Duration = Duration::from_secs(15);

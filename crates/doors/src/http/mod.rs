@@ -12,10 +12,10 @@ mod patient;
 mod screen;
 mod screenshot;
 mod serve;
+mod sessions;
 mod space;
 mod state;
 mod stream;
-mod time;
 mod wait;
 
 use std::sync::Arc;
@@ -34,6 +34,7 @@ use drawn::Drawn;
 use fault::Fault;
 use metrics::Meters;
 pub use serve::{Closing, serve};
+pub use sessions::daemon_router;
 pub use wh_client::Conversation;
 
 /// What every handler knows.

@@ -17,7 +17,7 @@ use wh_wire::control::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBo
 use super::Door;
 use super::drawn::Drawing;
 use super::fault::Fault;
-use super::time::iso;
+use crate::time::iso;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -11,7 +11,7 @@ use wh_wire::control::{ClientState, ExitBody, Message, MessagesBody, SessionFact
 
 use super::Door;
 use super::fault::Fault;
-use super::time::iso;
+use crate::time::iso;
 
 /// Messages returned unless the caller wants another number.
 const USUAL_MESSAGES: usize = 100;

@@ -164,6 +164,11 @@ impl Task {
                 let ticket = self.ticket(Reply::Command(reply));
                 self.happens(Input::Command(ticket, request_id, command)).await;
             }
+            Request::Keyboard { bytes, reply } => {
+                let command = Command::Type(Ok(bytes.to_vec()), String::new());
+                let ticket = self.ticket(Reply::Command(reply));
+                self.happens(Input::Command(ticket, None, command)).await;
+            }
             Request::Resize { size, request_id, reply } => {
                 let ticket = self.ticket(Reply::Command(reply));
                 self.happens(Input::Command(ticket, request_id, Command::Resize(size))).await;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
+use wh_core::input::KeyPress;
 
 use super::send::send;
 use crate::door::DoorArguments;
@@ -16,7 +17,7 @@ use crate::failure::{Failure, with_exit_codes};
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter"))]
 pub struct Key {
-    /// The keys, in order
+    /// The keys, in order. A first word that is no key is the session
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
 
@@ -25,7 +26,12 @@ pub struct Key {
 }
 
 impl Key {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        send(&self.door, "send_input", &json!({ "keys": self.names }))
+    pub fn run(mut self) -> Result<ExitCode, Failure> {
+        let session = match self.names.as_slice() {
+            [first, _, ..] if first.parse::<KeyPress>().is_err() => Some(self.names.remove(0)),
+            _ => None,
+        };
+        let door = self.door.onto(session)?;
+        send(&door, "send_input", &json!({ "keys": self.names }))
     }
 }

@@ -4,17 +4,23 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::door::table;
+use crate::daemon::Place;
+use crate::door::{DoorArguments, session_table, table};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{json_line, print};
 use crate::runtime;
 
-/// List the runs that have a control plane now
+/// List the daemon's sessions, and the runs that have a control plane now
 ///
-/// Finds every `wh run --control-port` of yours on this machine, by the files that they keep in the runtime directory.
+/// Sessions are what `wh new` made. Runs are every `wh --control-port` and `wh run --control-port` of yours on this machine, by the
+/// files that they keep in the runtime directory.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh ls\n  wh ls --json | jq -r .url"))]
+#[command(after_help = with_exit_codes("  wh ls\n  wh ls --all\n  wh ls --json | jq -r '.url // .session_id'"))]
 pub struct Ls {
+    /// Sessions that have ended, too
+    #[arg(short, long)]
+    all: bool,
+
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -24,14 +30,28 @@ impl Ls {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
         let runs = runtime::live().map_err(|error| failed(&error))?;
-        if runs.is_empty() {
-            say("wh: no run has a control plane now; start one with: wh run --control-port 0 -- PROGRAM");
+        let mut sessions = match Place::here()?.living() {
+            Some(_) => DoorArguments::for_daemon().sessions()?,
+            None => Vec::new(),
+        };
+        sessions.retain(|one| self.all || one.status.live);
+        if runs.is_empty() && sessions.is_empty() {
+            say("wh: nothing runs now; start something with: wh new --agent demo");
         } else if self.json {
+            let sessions = sessions.iter().map(serde_json::to_string);
             let lines: Result<String, _> =
-                runs.iter().map(|run| serde_json::to_string(run).map(|json| json_line(&json))).collect();
+                runs.iter().map(serde_json::to_string).chain(sessions).map(|json| json.map(|json| json_line(&json))).collect();
             print(&lines.map_err(|error| failed(&error))?)?;
         } else {
-            print(&(table(&runs).join("\n") + "\n"))?;
+            let mut lines = Vec::new();
+            if !sessions.is_empty() {
+                lines.extend(session_table(&sessions.iter().collect::<Vec<_>>()));
+            }
+            if !runs.is_empty() {
+                lines.extend((!lines.is_empty()).then(String::new));
+                lines.extend(table(&runs));
+            }
+            print(&(lines.join("\n") + "\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }

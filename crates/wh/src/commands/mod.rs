@@ -1,14 +1,22 @@
 //! One file per command; its doc comment is its help.
 
+mod answer;
+mod attach;
 mod completions;
+mod daemon;
 mod demo;
 mod doctor;
+mod interrupt;
 mod key;
+mod kill;
+mod logs;
 mod ls;
 mod man;
 mod mark;
 mod messages;
+mod new;
 mod play;
+mod rename;
 mod resize;
 mod run;
 mod screen;
@@ -24,17 +32,26 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::failure::Failure;
+pub use daemon::ago;
 pub use space::SpaceArguments;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Space(space::Space),
     Run(run::Run),
+    Daemon(daemon::Daemon),
+    New(new::New),
     Ls(ls::Ls),
+    Attach(attach::Attach),
     Screen(screen::Screen),
     Send(send::Send),
     Key(key::Key),
     Wait(wait::Wait),
+    Interrupt(interrupt::Interrupt),
+    Answer(answer::Answer),
+    Logs(logs::Logs),
+    Rename(rename::Rename),
+    Kill(kill::Kill),
     Resize(resize::Resize),
     Signal(signal::Signal),
     State(state::State),
@@ -53,11 +70,19 @@ impl Command {
         match self {
             Self::Space(command) => command.run(),
             Self::Run(command) => command.run(),
+            Self::Daemon(command) => command.run(),
+            Self::New(command) => command.run(),
             Self::Ls(command) => command.run(),
+            Self::Attach(command) => command.run(),
             Self::Screen(command) => command.run(),
             Self::Send(command) => command.run(),
             Self::Key(command) => command.run(),
             Self::Wait(command) => command.run(),
+            Self::Interrupt(command) => command.run(),
+            Self::Answer(command) => command.run(),
+            Self::Logs(command) => command.run(),
+            Self::Rename(command) => command.run(),
+            Self::Kill(command) => command.run(),
             Self::Resize(command) => command.run(),
             Self::Signal(command) => command.run(),
             Self::State(command) => command.run(),

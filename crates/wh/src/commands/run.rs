@@ -112,12 +112,7 @@ fn variable(text: &str) -> Result<(OsString, OsString), String> {
 
 impl Run {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::new(code::FAILED, format!("cannot start: {error}")))?;
-        let result = runtime.block_on(self.under_control());
-        // A thread may still sit in a read of the person's terminal; it has nothing left to say.
-        runtime.shutdown_background();
-        result
+        waiting::block_on(self.under_control())
     }
 
     async fn under_control(self) -> Result<ExitCode, Failure> {

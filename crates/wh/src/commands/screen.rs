@@ -25,6 +25,10 @@ const HISTORY: usize = 2000;
     "  wh screen\n  wh screen --cast run.cast --at 12.5\n  wh screen --raw > frame.ansi\n  wh screen --json | jq .cursor"
 ))]
 pub struct Screen {
+    /// The session of the daemon; without one it is the only run
+    #[arg(value_name = "SESSION", conflicts_with = "cast")]
+    named: Option<String>,
+
     /// The frame with its colours, as it is: escape sequences that draw it on a terminal of the same size
     #[arg(long, conflicts_with_all = ["json", "cells"])]
     raw: bool,
@@ -50,10 +54,11 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(mut self) -> Result<ExitCode, Failure> {
         if let Some(path) = &self.cast {
             return self.recorded(path);
         }
+        self.door = self.door.onto(self.named.take())?;
         let mut query = Vec::new();
         if self.cells {
             query.push(("format", "cells"));

@@ -6,22 +6,27 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
-use wh_wire::control::SentBody;
+use wh_wire::control::{SentBody, SessionKind};
+use wh_wire::remote::MessageBody;
 
 use crate::door::{DoorArguments, LONGEST_REQUEST};
 use crate::failure::{Failure, code, with_exit_codes};
 
-/// Type into a run
+/// Type into a run, or send a message to an agent's session
 ///
 /// Types TEXT byte for byte, then presses the keys, as one command: nothing comes between. A line break in TEXT is what
 /// Ctrl-J sends; Enter is `--key enter`. A TEXT that begins with - comes after --.
+///
+/// To an agent's session of the daemon TEXT is a message, and needs no Enter: it goes past what a person may be writing,
+/// and the answer says how far it came.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh send 'echo hello' --key enter\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1"
+    "  wh send 'echo hello' --key enter\n  wh send a 'run the tests'\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1"
 ))]
 pub struct Send {
-    /// What to type; - reads it from standard input
-    text: String,
+    /// The session, and what to type; - reads that from standard input. Without a session it is the only run
+    #[arg(value_names = ["SESSION", "TEXT"], num_args = 1..=2, required = true)]
+    words: Vec<String>,
 
     /// Then press this key: enter, ctrl+c, shift+tab, f5, …; may be repeated
     #[arg(long = "key", value_name = "NAME")]
@@ -40,8 +45,13 @@ pub struct Send {
 }
 
 impl Send {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let text = if self.text == "-" { standard_input()? } else { self.text };
+    pub fn run(mut self) -> Result<ExitCode, Failure> {
+        let text = self.words.pop().unwrap_or_default();
+        let door = self.door.onto(self.words.pop())?;
+        let text = if text == "-" { standard_input()? } else { text };
+        if self.keys.is_empty() && !self.paste && is_conversation(&door)? {
+            return say(&door, text, self.request_id);
+        }
         let kind = if self.paste { "paste" } else { "text" };
         let mut body = json!({ kind: text });
         if !self.keys.is_empty() {
@@ -50,8 +60,28 @@ impl Send {
         if let Some(id) = self.request_id {
             body["request_id"] = id.into();
         }
-        send(&self.door, "send_input", &body)
+        send(&door, "send_input", &body)
     }
+}
+
+/// Whether an agent's session of the daemon is meant.
+pub fn is_conversation(door: &DoorArguments) -> Result<bool, Failure> {
+    let Some(session) = door.session() else { return Ok(false) };
+    let sessions = door.sessions()?;
+    let one = sessions.iter().rev().find(|one| one.session_id == session || one.name == session);
+    Ok(one.is_some_and(|one| one.kind == SessionKind::Agent))
+}
+
+/// Sends a message to an agent, and says how far it came.
+fn say(door: &DoorArguments, text: String, request_id: Option<String>) -> Result<ExitCode, Failure> {
+    let mut body = json!({ "message": text });
+    if let Some(id) = request_id {
+        body["request_id"] = id.into();
+    }
+    door.post_to("/message", &body, Duration::ZERO)?.show(door.json, |said: MessageBody| {
+        let words = if said.duplicate { "nothing sent: this request id was used before" } else { "sent" };
+        format!("{words} ({}, {})\n", said.request_id, said.stage)
+    })
 }
 
 /// Sends a command, and says how it went.

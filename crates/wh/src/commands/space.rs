@@ -151,12 +151,7 @@ pub struct SpaceArguments {
 
 impl SpaceArguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::new(code::FAILED, format!("cannot start: {error}")))?;
-        let result = runtime.block_on(self.converse());
-        // A thread may still sit in a read of the person's terminal; it has nothing left to say.
-        runtime.shutdown_background();
-        result
+        waiting::block_on(self.converse())
     }
 
     async fn converse(mut self) -> Result<ExitCode, Failure> {

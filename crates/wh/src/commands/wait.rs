@@ -21,8 +21,9 @@ use crate::print::clean_line;
     "  wh wait 'screen_contains \"$\"'\n  wh wait 'screen_matches /^done$/m and screen_stable 300' --timeout 2m\n  wh wait exited --timeout 500ms && echo over"
 ))]
 pub struct Wait {
-    /// What to wait for
-    condition: String,
+    /// The session, and what to wait for. Without a session it is the only run
+    #[arg(value_names = ["SESSION", "CONDITION"], num_args = 1..=2, required = true)]
+    words: Vec<String>,
 
     /// For how long at most: 500ms, 5s, 2m, or a number of seconds
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
@@ -33,15 +34,17 @@ pub struct Wait {
 }
 
 impl Wait {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(mut self) -> Result<ExitCode, Failure> {
+        let condition = self.words.pop().unwrap_or_default();
+        let door = self.door.onto(self.words.pop())?;
         let timeout = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let body = json!({ "condition": self.condition, "timeout": timeout });
-        let answer = self.door.post("wait", &body, self.timeout)?;
-        let shown = answer.show(self.door.json, |waited: WaitBody| format!("matched after {} ms\n", waited.elapsed));
+        let body = json!({ "condition": condition, "timeout": timeout });
+        let answer = door.post("wait", &body, self.timeout)?;
+        let shown = answer.show(door.json, |waited: WaitBody| format!("matched after {} ms\n", waited.elapsed));
         shown.map_err(|failure| {
             let objection = answer.objection();
             match objection.position {
-                Some(position) => failure.hint(pointed_at(&self.condition, position)),
+                Some(position) => failure.hint(pointed_at(&condition, position)),
                 None if objection.screen.is_empty() => failure,
                 None => {
                     let lines: Vec<String> = objection.screen.iter().map(|line| clean_line(line)).collect();

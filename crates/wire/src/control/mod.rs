@@ -3,12 +3,16 @@
 
 mod input;
 mod screen;
+mod sessions;
 mod space;
 mod state;
 mod stream;
 
 pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
+pub use sessions::{
+    NewSessionRequest, RenameRequest, SessionKind, SessionStatus, SessionSummary, SessionsBody,
+};
 pub use space::{
     AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, QuestionBody, QuestionsBody,
     ReachedBody, ReceiptBody,

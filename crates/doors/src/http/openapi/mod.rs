@@ -4,6 +4,7 @@
 mod conversation;
 mod operations;
 mod page;
+mod sessions;
 
 use std::sync::LazyLock;
 
@@ -17,7 +18,11 @@ use serde_json::{Map, Value, json};
 
 use operations::{Answer, Operation, Schemas};
 
-static DESCRIPTION: LazyLock<Value> = LazyLock::new(describe);
+static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| describe(ONE, operations::all));
+static OF_DAEMON: LazyLock<Value> = LazyLock::new(|| describe(DAEMON, sessions::all));
+
+const ONE: &str = "See, type to and wait for the terminal program that wh runs. Loopback only unless a token is set; web pages are kept out.";
+const DAEMON: &str = "The sessions of a daemon. Loopback only, always with the token; web pages are kept out. What is below /sessions/{session}/ is the door onto that session: each of them describes itself at /sessions/{session}/openapi.json.";
 
 pub(super) async fn description() -> Json<&'static Value> {
     Json(&DESCRIPTION)
@@ -27,6 +32,15 @@ pub(super) async fn page() -> Response {
     // The page needs nothing but itself, and may not load anything else.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
     ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(&DESCRIPTION))).into_response()
+}
+
+pub(super) async fn daemon_description() -> Json<&'static Value> {
+    Json(&OF_DAEMON)
+}
+
+pub(super) async fn daemon_page() -> Response {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(&OF_DAEMON))).into_response()
 }
 
 fn schemas() -> Schemas {
@@ -40,10 +54,10 @@ fn schemas() -> Schemas {
     }
 }
 
-fn describe() -> Value {
+fn describe(about: &str, all: impl Fn(&mut Schemas) -> Vec<Operation>) -> Value {
     let mut schemas = schemas();
     let mut paths: Map<String, Value> = Map::new();
-    for operation in operations::all(&mut schemas) {
+    for operation in all(&mut schemas) {
         let entry = paths.entry(operation.path).or_insert_with(|| json!({}));
         entry[operation.method] = operation_value(&operation);
     }
@@ -54,7 +68,7 @@ fn describe() -> Value {
         "info": {
             "title": "wh control plane",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "See, type to and wait for the terminal program that wh runs. Loopback only unless a token is set; web pages are kept out.",
+            "description": about,
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],

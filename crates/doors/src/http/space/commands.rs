@@ -19,7 +19,7 @@ use wh_wire::control::{
 use super::state::kind_name;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
-use crate::http::time::iso;
+use crate::time::iso;
 use crate::http::{Door, body};
 
 pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {

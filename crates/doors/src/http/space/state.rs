@@ -19,7 +19,7 @@ use wh_wire::control::{
 };
 
 use super::Conversation;
-use crate::http::time::iso;
+use crate::time::iso;
 
 /// Characters of a thought that the state shows.
 const LONGEST_PREVIEW: usize = 400;

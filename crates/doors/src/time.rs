@@ -1,11 +1,11 @@
-//! Times as this door writes them.
+//! Times as the doors write them.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 
 /// ISO 8601 in UTC with milliseconds, as JavaScript's `toISOString` writes it.
-pub(super) fn iso(time: SystemTime) -> String {
+pub(crate) fn iso(time: SystemTime) -> String {
     let timestamp = Timestamp::try_from(time).unwrap_or_default();
     timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }

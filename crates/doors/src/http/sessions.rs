@@ -1,0 +1,207 @@
+//! `/sessions`: the door of a daemon. What lies behind `/sessions/{session}/` is the door onto that session, the same as the one
+//! that a single run has.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{StatusCode, Uri};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use axum::{Json, Router};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serde::Deserialize;
+use wh_client::{CreateError, Daemon, NewSession, Session, What};
+use wh_core::terminal::Size;
+use wh_wire::control::{HealthBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
+
+use super::access::{Access, guarded};
+use super::fault::Fault;
+use super::{Closing, body, openapi};
+use crate::sessions::summary;
+
+/// The size of a screen unless the caller wants another.
+const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
+
+/// What every handler knows.
+#[derive(Clone)]
+struct Door {
+    daemon: Arc<dyn Daemon>,
+    access: Arc<Access>,
+    started: Instant,
+    closing: Closing,
+    /// The doors onto single sessions, made when first asked for.
+    inner: Arc<Mutex<HashMap<String, Router>>>,
+}
+
+/// The control plane of a daemon.
+pub fn daemon_router(daemon: Arc<dyn Daemon>, access: Access, closing: Closing) -> Router {
+    let door =
+        Door { daemon, access: Arc::new(access), started: Instant::now(), closing, inner: Arc::default() };
+    Router::new()
+        .route("/health", get(health))
+        .route("/sessions", get(list).post(create))
+        .route("/sessions/{session}", get(one).patch(rename).delete(end))
+        .route("/sessions/{session}/{*rest}", any(within))
+        .route("/openapi.json", get(openapi::daemon_description))
+        .route("/docs", get(openapi::daemon_page))
+        .fallback(|| async { Fault::NoSuchPath })
+        .method_not_allowed_fallback(|| async { Fault::NoSuchMethod })
+        .layer(middleware::from_fn_with_state(door.clone(), check))
+        .with_state(door)
+}
+
+async fn check(State(door): State<Door>, request: Request, next: Next) -> Response {
+    guarded(&door.access, request, next).await
+}
+
+async fn health(State(door): State<Door>) -> Json<HealthBody> {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Json(HealthBody { ok: true, version, uptime: door.started.elapsed().as_secs() })
+}
+
+async fn list(State(door): State<Door>) -> Json<SessionsBody> {
+    let mut sessions = Vec::new();
+    for session in door.daemon.sessions() {
+        sessions.push(summary(&session).await);
+    }
+    Json(SessionsBody { sessions })
+}
+
+async fn create(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
+    let wanted = wanted(body::json(body).await?)?;
+    let session = door.daemon.create(wanted).await?;
+    Ok((StatusCode::CREATED, Json(summary(&session).await)))
+}
+
+async fn one(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<SessionSummary>, Fault> {
+    Ok(Json(summary(&*find(&door, &id)?).await))
+}
+
+async fn rename(
+    State(door): State<Door>,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Json<SessionSummary>, Fault> {
+    let RenameRequest { name } = body::json(body).await?;
+    door.daemon.rename(&id, &name)?;
+    one(State(door), Path(id)).await
+}
+
+/// What an end may be.
+#[derive(Debug, Deserialize)]
+struct How {
+    #[serde(default)]
+    now: Option<String>,
+    #[serde(default)]
+    forget: Option<String>,
+}
+
+fn yes(switch: Option<&str>) -> bool {
+    switch.is_some_and(|value| !matches!(value, "0" | "false" | "no"))
+}
+
+async fn end(
+    State(door): State<Door>,
+    Path(id): Path<String>,
+    Query(how): Query<How>,
+) -> Result<Json<SessionSummary>, Fault> {
+    let session = find(&door, &id)?;
+    door.daemon.end(&session.id, yes(how.now.as_deref())).await;
+    let last = summary(&session).await;
+    if yes(how.forget.as_deref()) {
+        door.daemon.forget(&session.id).await;
+        door.inner.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+    }
+    Ok(Json(last))
+}
+
+fn find(door: &Door, id: &str) -> Result<Arc<Session>, Fault> {
+    door.daemon.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()).into())
+}
+
+/// Passes a request on to the door of its session.
+async fn within(
+    State(door): State<Door>,
+    Path((id, rest)): Path<(String, String)>,
+    mut request: Request,
+) -> Result<Response, Fault> {
+    let session = find(&door, &id)?;
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    // Taken from the path as it was sent, so that nothing is decoded twice.
+    let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
+    let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
+    *request.uri_mut() = target;
+    let router = session_router(&door, &session)?;
+    match TowerToHyperService::new(router).call(request).await {
+        Ok(response) => Ok(response.into_response()),
+        Err(never) => match never {},
+    }
+}
+
+fn session_router(door: &Door, session: &Session) -> Result<Router, Fault> {
+    let mut inner = door.inner.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(router) = inner.get(&session.id) {
+        return Ok(router.clone());
+    }
+    let Some(surface) = session.surface.clone() else { return Err(Fault::Lost) };
+    // Who comes so far was let in by the daemon's door.
+    let access = Access { token: None, any_host: true };
+    let router = super::router(surface, session.conversation.clone(), access, door.closing.clone());
+    inner.insert(session.id.clone(), router.clone());
+    Ok(router)
+}
+
+fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
+    let what = match (body.agent, body.command) {
+        (Some(_), Some(_)) => return Err(Fault::Invalid("give an agent or a command, not both".to_owned())),
+        (None, None) => return Err(Fault::Invalid("give an agent or a command to start".to_owned())),
+        (Some(agent), None) => What::Agent {
+            agent,
+            model: body.model,
+            mode: body.mode,
+            may_skip_permissions: body.allow_skipping_permissions,
+            arguments: body.arguments.into_iter().map(OsString::from).collect(),
+        },
+        (None, Some(command)) if command.first().is_none_or(String::is_empty) => {
+            return Err(Fault::Invalid("the command has no program".to_owned()));
+        }
+        (None, Some(command)) => What::Program(command.into_iter().map(OsString::from).collect()),
+    };
+    Ok(NewSession {
+        what,
+        name: body.name,
+        team: body.team,
+        directory: directory(body.cwd)?,
+        size: match body.size {
+            Some(size) => size.parse().map_err(|error: wh_core::terminal::InvalidSize| Fault::Invalid(error.to_string()))?,
+            None => USUAL_SIZE,
+        },
+        environment: body.environment.map(environment).transpose()?,
+    })
+}
+
+fn directory(wanted: Option<String>) -> Result<PathBuf, Fault> {
+    let path = wanted.map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    if !path.is_absolute() {
+        return Err(Fault::Invalid(format!("cwd must be an absolute path, and {path:?} is not")));
+    }
+    let entered = path.canonicalize().ok().filter(|path| path.is_dir());
+    entered.ok_or_else(|| Fault::Invalid(format!("{} is not a directory", path.display())))
+}
+
+fn environment(given: BTreeMap<String, String>) -> Result<Vec<(OsString, OsString)>, Fault> {
+    let wrong = given.iter().find(|(name, value)| {
+        name.is_empty() || name.contains('=') || name.contains('\0') || value.contains('\0')
+    });
+    match wrong {
+        Some((name, _)) => Err(Fault::Invalid(format!("{name:?} cannot be set as a variable"))),
+        None => Ok(given.into_iter().map(|(name, value)| (name.into(), value.into())).collect()),
+    }
+}

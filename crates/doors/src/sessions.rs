@@ -1,0 +1,114 @@
+//! Sessions as every door shows them.
+
+use wh_client::{Ending, Session, What};
+use wh_core::session::Status;
+use wh_core::space::ParticipantId;
+use wh_core::space::event::Activity;
+use wh_core::terminal::Exit;
+use wh_wire::control::{SessionKind, SessionStatus, SessionSummary};
+
+use crate::time::iso;
+
+/// How a session stands now.
+pub(crate) async fn summary(session: &Session) -> SessionSummary {
+    let (kind, agent, command) = match &session.what {
+        What::Agent { agent, .. } => (SessionKind::Agent, agent.clone(), None),
+        What::Program(words) => {
+            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            (SessionKind::Terminal, words.first().cloned().unwrap_or_default(), Some(words))
+        }
+    };
+    let mut summary = SessionSummary {
+        session_id: session.id.clone(),
+        agent_id: session.agent_id(),
+        name: session.name(),
+        team: session.team.clone(),
+        kind,
+        agent,
+        command,
+        status: SessionStatus {
+            state: "unknown".to_owned(),
+            evidence: "process".to_owned(),
+            since: iso(session.created),
+            live: session.ended().is_none(),
+            turn: None,
+            question: None,
+            reason: None,
+        },
+        created_at: iso(session.created),
+        cwd: session.directory.to_string_lossy().into_owned(),
+        title: None,
+        model: None,
+        mode: None,
+        attached: session.audience.len() as u64,
+        questions: 0,
+    };
+    converse(session, &mut summary).await;
+    look(session, &mut summary).await;
+    if let Some((ending, at)) = session.ended() {
+        let (state, reason) = match ending {
+            Ending::Exited(exit) => ("ended", Some(exit_words(exit))),
+            Ending::Gone(reason) => ("ended", reason),
+            Ending::Lost => ("lost", Some("the daemon was gone before it".to_owned())),
+        };
+        summary.status = SessionStatus {
+            state: state.to_owned(),
+            evidence: "process".to_owned(),
+            since: iso(at),
+            live: false,
+            turn: None,
+            question: None,
+            reason,
+        };
+    }
+    summary
+}
+
+/// What its conversation says of it.
+async fn converse(session: &Session, summary: &mut SessionSummary) {
+    let (Some(conversation), Some(agent)) = (&session.conversation, session.agent()) else { return };
+    let id = ParticipantId::from(agent);
+    let looked = conversation.space.look(move |state| {
+        let participant = state.participants.get(&id)?;
+        let capabilities = std::sync::Arc::clone(&participant.capabilities);
+        Some((participant.session.clone(), capabilities, state.questions().count()))
+    });
+    let Ok(Some((status, capabilities, questions))) = looked.await else { return };
+    summary.model.clone_from(&capabilities.model);
+    summary.mode.clone_from(&capabilities.mode);
+    summary.questions = questions as u64;
+    if let Some(status) = status {
+        summary.status.state = status.activity.name().to_owned();
+        summary.status.evidence = status.evidence.name().to_owned();
+        summary.status.since = iso(status.since);
+        match status.activity {
+            Activity::Working(turn) => summary.status.turn = Some(turn.to_string()),
+            Activity::Waiting(question) => summary.status.question = Some(question.to_string()),
+            _ => {}
+        }
+    }
+}
+
+/// What its terminal says of it.
+async fn look(session: &Session, summary: &mut SessionSummary) {
+    let Some(surface) = &session.surface else { return };
+    let Ok(facts) = surface.facts().await else { return };
+    summary.title = facts.title;
+    if summary.kind == SessionKind::Terminal {
+        summary.status.state = match facts.status {
+            Status::Running => "running",
+            Status::Stopped => "stopped",
+            Status::Exited(_) => "ended",
+        }
+        .to_owned();
+        summary.status.since = iso(facts.since);
+    }
+}
+
+fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exited with {code}"),
+        Exit::Signal(signal) => format!("killed by signal {signal}"),
+        Exit::Unknown => "ended, nobody knows how".to_owned(),
+    }
+}

@@ -1,0 +1,238 @@
+//! The sessions of a daemon: who they are, how they come to be and how they end. Each is a terminal of its own: a program's,
+//! or that of wh's own UI, which shows an agent's conversation.
+
+mod make;
+mod name;
+
+pub use make::SESSION_VARIABLE;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tracing::{info, warn};
+use wh_agents::Catalog;
+use wh_client::{
+    BoxFuture, CreateError, Daemon, Ending, NewSession, Session, Space, Surface, UiPort, What,
+};
+use wh_core::space::ParticipantId;
+use wh_core::terminal::Exit;
+
+use crate::terminal::{Host, ScreenSpec};
+
+/// Sessions that may live at once.
+pub const MOST_SESSIONS: usize = 1024;
+
+/// Sessions that have ended and are still listed. Beyond that the oldest go.
+const MOST_ENDED: usize = 1024;
+
+/// How long a session may take to end in steps before it is killed.
+const LAST_WORDS: Duration = Duration::from_secs(6);
+
+/// A space to be shown on a terminal of ours.
+#[derive(Debug)]
+pub struct UiSpec {
+    /// The terminal.
+    pub host: Host,
+    /// The space.
+    pub space: Space,
+    /// Where the UI hears from outside.
+    pub port: UiPort,
+    /// To whom it is shown.
+    pub me: ParticipantId,
+    /// What the agent is called by people.
+    pub title: String,
+    /// Where `@` looks for files.
+    pub directory: PathBuf,
+    /// Where it says that the person wants to leave. The UI stays.
+    pub leave: mpsc::Sender<()>,
+}
+
+/// Shows a space: the UI is another room's, and is handed in.
+pub type ShowUi = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
+
+/// What sessions are made with.
+pub struct Means {
+    /// The agents that there are.
+    pub catalog: Catalog,
+    /// Who shows conversations.
+    pub show: Box<ShowUi>,
+    /// How much of a screen is kept.
+    pub screen: ScreenSpec,
+    /// Variables that no session may see.
+    pub withheld: Vec<std::ffi::OsString>,
+}
+
+/// The sessions of a daemon.
+pub struct Sessions {
+    means: Means,
+    all: RwLock<BTreeMap<u64, Arc<Kept>>>,
+    next: std::sync::atomic::AtomicU64,
+    stopping: AtomicBool,
+}
+
+/// A session, and what is needed in order to end it.
+struct Kept {
+    session: Arc<Session>,
+    live: Option<Live>,
+}
+
+enum Live {
+    Program { surface: Surface, empty: watch::Receiver<bool> },
+    Agent { space: Space, ended: watch::Receiver<bool> },
+}
+
+impl Kept {
+    /// Ends it, in steps or at once; returns when nothing of it is left.
+    async fn end(&self, now: bool) {
+        match &self.live {
+            None => {}
+            Some(Live::Program { surface, empty }) => {
+                let mut empty = empty.clone();
+                let _ = surface.end(now).await;
+                if tokio::time::timeout(LAST_WORDS, empty.wait_for(|empty| *empty)).await.is_err() {
+                    let _ = surface.end(true).await;
+                    let _ = tokio::time::timeout(LAST_WORDS, empty.wait_for(|empty| *empty)).await;
+                }
+            }
+            Some(Live::Agent { space, ended }) => {
+                let _ = space.end().await;
+                let mut ended = ended.clone();
+                let _ = tokio::time::timeout(LAST_WORDS, ended.wait_for(|ended| *ended)).await;
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Sessions").field("count", &self.sessions().len()).finish_non_exhaustive()
+    }
+}
+
+impl Sessions {
+    /// No sessions yet.
+    pub fn new(means: Means) -> Arc<Self> {
+        Arc::new(Self {
+            means,
+            all: RwLock::default(),
+            next: std::sync::atomic::AtomicU64::new(0),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    fn kept(&self) -> Vec<Arc<Kept>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    fn keep(&self, kept: Kept) -> Arc<Session> {
+        let session = Arc::clone(&kept.session);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(number, Arc::new(kept));
+        let ended: Vec<u64> =
+            all.iter().filter(|(_, kept)| kept.session.ended().is_some()).map(|(number, _)| *number).collect();
+        for number in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
+            all.remove(number);
+        }
+        session
+    }
+
+    /// A name that nobody who lives has: the wanted one, or one made from what runs.
+    fn name(&self, wanted: &NewSession) -> Result<String, CreateError> {
+        let taken: Vec<String> =
+            self.sessions().iter().filter(|one| one.ended().is_none()).map(|one| one.name()).collect();
+        match &wanted.name {
+            Some(name) if !name::is_valid(name) => Err(CreateError::BadName(name.clone())),
+            Some(name) if taken.contains(name) => Err(CreateError::NameTaken(name.clone())),
+            Some(name) => Ok(name.clone()),
+            None => Ok(name::find(&wanted.what, &taken)),
+        }
+    }
+
+    /// Ends every session, and takes no more.
+    pub async fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        let kept = self.kept();
+        let all = kept.iter().filter(|one| one.session.ended().is_none()).map(|one| one.end(false));
+        futures_util::future::join_all(all).await;
+    }
+}
+
+impl Daemon for Sessions {
+    fn sessions(&self) -> Vec<Arc<Session>> {
+        self.kept().into_iter().map(|kept| Arc::clone(&kept.session)).collect()
+    }
+
+    fn session(&self, wanted: &str) -> Option<Arc<Session>> {
+        let all = self.sessions();
+        let by_id = all.iter().find(|one| one.id == wanted);
+        let named = |one: &&Arc<Session>| one.name() == wanted;
+        by_id
+            .or_else(|| all.iter().rev().filter(|one| one.ended().is_none()).find(named))
+            .or_else(|| all.iter().rev().find(named))
+            .cloned()
+    }
+
+    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>> {
+        Box::pin(async move {
+            if self.stopping.load(Ordering::Acquire) {
+                return Err(CreateError::Stopping);
+            }
+            let living = self.sessions().iter().filter(|one| one.ended().is_none()).count();
+            if living >= MOST_SESSIONS {
+                return Err(CreateError::TooMany(living));
+            }
+            let name = self.name(&wanted)?;
+            let team = wanted.team.clone().unwrap_or_else(|| "default".to_owned());
+            let session = Session::new(name::id(), name, &wanted, team, SystemTime::now());
+            let kept = match &wanted.what {
+                What::Agent { .. } => make::agent(&self.means, session, &wanted).await?,
+                What::Program(_) => make::program(&self.means, session, &wanted).await?,
+            };
+            let session = self.keep(kept);
+            info!(id = session.id, name = session.name(), "a session was made");
+            Ok(session)
+        })
+    }
+
+    fn rename(&self, id: &str, name: &str) -> Result<(), CreateError> {
+        if !name::is_valid(name) {
+            return Err(CreateError::BadName(name.to_owned()));
+        }
+        let session = self.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()))?;
+        let another = |one: &Arc<Session>| one.id != session.id && one.ended().is_none() && one.name() == name;
+        if self.sessions().iter().any(another) {
+            return Err(CreateError::NameTaken(name.to_owned()));
+        }
+        session.rename(name);
+        Ok(())
+    }
+
+    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, bool> {
+        let kept = self.session(id).and_then(|one| self.kept().into_iter().find(|kept| kept.session.id == one.id));
+        Box::pin(async move {
+            let Some(kept) = kept else { return false };
+            kept.end(now).await;
+            if kept.session.ended().is_none() {
+                warn!(id = kept.session.id, "a session did not say that it has ended");
+                kept.session.end(Ending::Exited(Exit::Unknown), SystemTime::now());
+            }
+            true
+        })
+    }
+
+    fn forget(&self, id: &str) -> BoxFuture<'_, bool> {
+        let found = self.session(id).filter(|one| one.ended().is_some());
+        Box::pin(async move {
+            let Some(found) = found else { return false };
+            let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|_, kept| kept.session.id != found.id);
+            true
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! `wh answer`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use wh_wire::control::{DoneBody, QuestionBody, QuestionsBody};
+
+use crate::door::DoorArguments;
+use crate::failure::{Failure, code, with_exit_codes};
+use crate::print::{clean, clean_line};
+
+/// List an agent's questions, or answer one by its id
+///
+/// Without QUESTION it lists what is open, with the options. OPTION is an option's id; --text answers in words.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q-3 allow\n  wh answer a q-4 --text 'use the other branch'"))]
+pub struct Answer {
+    /// The session, by its name or id; - is the only run
+    #[arg(value_name = "SESSION")]
+    named: String,
+
+    /// The question
+    question: Option<String>,
+
+    /// The option
+    #[arg(requires = "question")]
+    option: Option<String>,
+
+    /// Answer in words
+    #[arg(long, value_name = "WORDS", requires = "question")]
+    text: Option<String>,
+
+    /// Makes a retry safe: the same id again answers nothing
+    #[arg(long, value_name = "ID", requires = "question")]
+    request_id: Option<String>,
+
+    #[command(flatten)]
+    door: DoorArguments,
+}
+
+impl Answer {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let door = self.door.onto(Some(self.named).filter(|name| name != "-"))?;
+        let Some(question) = self.question else {
+            return door.get("questions", &[])?.show(door.json, |body: QuestionsBody| listing(&body.questions));
+        };
+        if self.option.is_none() && self.text.is_none() {
+            return Err(Failure::new(code::USAGE, "choose an option, or answer with --text WORDS")
+                .hint("wh answer SESSION lists the questions with their options"));
+        }
+        let mut body = json!({ "id": question });
+        if let Some(option) = self.option {
+            body["option"] = option.into();
+        }
+        if let Some(text) = self.text {
+            body["text"] = text.into();
+        }
+        if let Some(id) = self.request_id {
+            body["request_id"] = id.into();
+        }
+        let answer = door.post("answer", &body, Duration::ZERO)?;
+        answer.show(door.json, |done: DoneBody| {
+            if done.duplicate { "nothing sent: this request id was used before\n" } else { "answered\n" }.to_owned()
+        })
+    }
+}
+
+fn listing(questions: &[QuestionBody]) -> String {
+    if questions.is_empty() {
+        return "nothing waits for an answer\n".to_owned();
+    }
+    let mut out = String::new();
+    for question in questions {
+        out.push_str(&format!("{}  {}: {}\n", question.id, clean_line(&question.from), clean(&question.title)));
+        for option in &question.options {
+            out.push_str(&format!("    {:<16} {}\n", clean_line(&option.id), clean_line(&option.label)));
+        }
+        if question.accepts_text {
+            out.push_str("    --text WORDS     an answer of your own\n");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_listed_with_their_options() {
+        let question = QuestionBody {
+            id: "q-1".to_owned(),
+            from: "demo".to_owned(),
+            kind: "permission".to_owned(),
+            title: "Run it?".to_owned(),
+            details: vec![],
+            options: vec![wh_wire::control::OptionBody {
+                id: "allow".to_owned(),
+                label: "Yes".to_owned(),
+                kind: "allow_once".to_owned(),
+            }],
+            accepts_text: true,
+            preselects: true,
+            turn: None,
+            asked_at: String::new(),
+        };
+        let text = listing(&[question]);
+        assert!(text.starts_with("q-1  demo: Run it?\n    allow            Yes\n    --text"), "{text}");
+        assert_eq!(listing(&[]), "nothing waits for an answer\n");
+    }
+}

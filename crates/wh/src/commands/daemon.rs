@@ -1,0 +1,197 @@
+//! `wh daemon`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use serde_json::json;
+
+use crate::daemon::{self, DaemonArguments, DaemonFile, Place};
+use crate::door::DoorArguments;
+use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::print::{clean, json_line, print};
+use crate::{log, waiting};
+
+/// Keep sessions that outlive the terminal they were started from
+///
+/// One daemon per user (and runtime directory) keeps sessions: agents with their conversations, and terminal programs.
+/// `wh new` makes one and starts the daemon if need be; `wh ls` lists them, `wh attach` shows one.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh daemon start\n  wh new --agent demo --name a\n  wh daemon status --json\n  wh daemon stop"))]
+pub struct Daemon {
+    #[command(subcommand)]
+    command: DaemonCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DaemonCommand {
+    /// Start it, in the background
+    Start(Start),
+    /// End it with all of its sessions
+    Stop,
+    /// Say whether it runs, since when, and where its doors are
+    Status(Status),
+    /// Print what it has written about what it does
+    Logs(Logs),
+}
+
+#[derive(Debug, Args)]
+struct Start {
+    /// Stay in the foreground, as a service manager wants it
+    #[arg(long)]
+    foreground: bool,
+
+    /// This process was started by another for the background
+    #[arg(long, hide = true, requires = "foreground")]
+    background: bool,
+
+    #[command(flatten)]
+    arguments: DaemonArguments,
+}
+
+#[derive(Debug, Args)]
+struct Status {
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Logs {
+    /// The last so many lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    lines: usize,
+
+    /// Go on with what is written from now on
+    #[arg(short, long)]
+    follow: bool,
+}
+
+impl Daemon {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let place = Place::here()?;
+        match self.command {
+            DaemonCommand::Start(start) => start.run(&place),
+            DaemonCommand::Stop => {
+                let words = if place.stop()? { "the daemon has ended\n" } else { "no daemon runs here\n" };
+                print(words)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            DaemonCommand::Status(status) => status.run(&place),
+            DaemonCommand::Logs(logs) => logs.run(&place),
+        }
+    }
+}
+
+impl Start {
+    fn run(self, place: &Place) -> Result<ExitCode, Failure> {
+        if self.foreground {
+            log::always_to_stderr()?;
+            if self.background {
+                // A terminal that goes away must not take us along.
+                let _ = nix::unistd::setsid();
+            }
+            waiting::block_on(daemon::serve(place, &self.arguments, |file| ready(file, self.background)))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(daemon) = place.living() {
+            return Err(Failure::new(code::REFUSED, format!("a daemon runs here already (process {})", daemon.pid))
+                .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
+        }
+        let daemon = place.start(&["--control-port".to_owned(), self.arguments.control_port.to_string()])?;
+        print(&format!("the daemon runs (process {}, {})\n", daemon.pid, daemon.url))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Tells whoever started us that we can be asked.
+fn ready(file: &DaemonFile, background: bool) {
+    let Ok(line) = serde_json::to_string(file) else { return };
+    if !background {
+        return say(&json!({"event": "daemon-listening", "url": file.url, "pid": file.pid}).to_string());
+    }
+    let _ = writeln!(std::io::stdout(), "{line}");
+    // The other end is closed when it has heard; what is printed by mistake later must not meet a broken pipe.
+    if let Ok(nowhere) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+        let _ = nix::unistd::dup2_stdout(nowhere);
+    }
+}
+
+impl Status {
+    fn run(self, place: &Place) -> Result<ExitCode, Failure> {
+        let Some(daemon) = place.living() else {
+            if self.json {
+                print(&json_line(&json!({"running": false}).to_string()))?;
+                return Ok(ExitCode::from(code::UNREACHABLE));
+            }
+            return Err(Failure::new(code::UNREACHABLE, "no daemon runs here").hint("start it with: wh daemon start"));
+        };
+        let sessions = DoorArguments::for_daemon().sessions()?;
+        let living = sessions.iter().filter(|one| one.status.live).count();
+        let (socket, token, log) = (place.socket(), place.token(), place.log());
+        if self.json {
+            let body = json!({
+                "running": true, "pid": daemon.pid, "started_at": daemon.started_at, "version": daemon.version,
+                "url": daemon.url, "socket": socket, "token_file": token, "log": log,
+                "sessions": living, "ended": sessions.len() - living,
+            });
+            print(&json_line(&body.to_string()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        print(&format!(
+            "the daemon runs\n  process   {}\n  since     {}\n  version   {}\n  sessions  {living} live, {} ended\n  http      {}\n  socket    {}\n  token     {}\n  log       {}\n",
+            daemon.pid, daemon.started_at, daemon.version, sessions.len() - living, daemon.url,
+            socket.display(), token.display(), log.display(),
+        ))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Logs {
+    fn run(self, place: &Place) -> Result<ExitCode, Failure> {
+        let path = place.log();
+        let cannot = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("{}: {error}", path.display()));
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(cannot(&"the daemon has written nothing yet").hint("start it with: wh daemon start"));
+            }
+            Err(error) => return Err(cannot(&error)),
+        };
+        let lines: Vec<String> = BufReader::new(&file).lines().map_while(Result::ok).collect();
+        for line in &lines[lines.len().saturating_sub(self.lines)..] {
+            print(&format!("{}\n", clean(line)))?;
+        }
+        if !self.follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let watch = Inotify::init(InitFlags::IN_CLOEXEC).map_err(|error| cannot(&error))?;
+        watch.add_watch(&path, AddWatchFlags::IN_MODIFY).map_err(|error| cannot(&error))?;
+        loop {
+            let end = file.stream_position().map_err(|error| cannot(&error))?;
+            let length = file.metadata().map_err(|error| cannot(&error))?.len();
+            if length < end {
+                file.seek(SeekFrom::Start(0)).map_err(|error| cannot(&error))?;
+            }
+            for line in BufReader::new(&file).lines().map_while(Result::ok) {
+                print(&format!("{}\n", clean(&line)))?;
+            }
+            watch.read_events().map_err(|error| cannot(&error))?;
+        }
+    }
+}
+
+/// How long ago something was, in a word or two.
+pub fn ago(since: &str) -> String {
+    let Ok(then) = since.parse::<jiff::Timestamp>() else { return since.to_owned() };
+    let seconds = Duration::try_from(jiff::Timestamp::now() - then).map_or(0, |gone| gone.as_secs());
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,35 @@
+//! `wh interrupt`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use wh_wire::control::DoneBody;
+
+use super::send::{is_conversation, send};
+use crate::door::DoorArguments;
+use crate::failure::{Failure, with_exit_codes};
+
+/// Stop what an agent is doing, or press Ctrl-C in a terminal program
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh interrupt a\n  wh interrupt --port 9090"))]
+pub struct Interrupt {
+    /// The session; without one it is the only run
+    #[arg(value_name = "SESSION")]
+    named: Option<String>,
+
+    #[command(flatten)]
+    door: DoorArguments,
+}
+
+impl Interrupt {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let door = self.door.onto(self.named)?;
+        if door.session().is_some() && !is_conversation(&door)? {
+            return send(&door, "send_input", &json!({ "keys": ["ctrl+c"] }));
+        }
+        let answer = door.post("interrupt", &json!({}), Duration::ZERO)?;
+        answer.show(door.json, |_: DoneBody| "interrupted\n".to_owned())
+    }
+}

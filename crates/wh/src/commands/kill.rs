@@ -1,0 +1,58 @@
+//! `wh kill`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hyper::Method;
+use wh_wire::control::SessionSummary;
+
+use crate::door::{DoorArguments, percent_encoded};
+use crate::failure::{Failure, with_exit_codes};
+use crate::print::{json_line, print};
+
+/// How long a session may take to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// End a session of the daemon and all that it started
+///
+/// First it is asked, then it is told, at last it is killed; what it said stays, until --forget.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh kill a\n  wh kill --now build\n  wh kill --forget a"))]
+pub struct Kill {
+    /// The session, by its name or id
+    session: String,
+
+    /// Kill it at once
+    #[arg(long)]
+    now: bool,
+
+    /// Forget it too, with its history
+    #[arg(long)]
+    forget: bool,
+
+    /// Print how it ended as JSON on one line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Kill {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let switch = |on: bool| if on { "1" } else { "0" };
+        let path = format!(
+            "/sessions/{}?now={}&forget={}",
+            percent_encoded(&self.session),
+            switch(self.now),
+            switch(self.forget)
+        );
+        let answer = DoorArguments::for_daemon().daemon_call(Method::DELETE, &path, None, PATIENCE)?;
+        let session: SessionSummary = answer.read()?;
+        if self.json {
+            print(&json_line(&serde_json::json!(session).to_string()))?;
+        } else {
+            let how = session.status.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            print(&format!("{} has ended{how}\n", session.name))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

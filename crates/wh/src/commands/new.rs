@@ -1,0 +1,118 @@
+//! `wh new`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hyper::Method;
+use serde_json::json;
+use wh_core::terminal::Size;
+use wh_wire::control::{NewSessionRequest, SessionSummary};
+
+use crate::control::TOKEN_VARIABLE;
+use crate::daemon::Place;
+use crate::door::DoorArguments;
+use crate::failure::{Failure, code, with_exit_codes};
+use crate::print::{json_line, print};
+
+/// How long an agent may take to be started.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Make a session that outlives this terminal
+///
+/// Starts an agent, or a program in a terminal of its own, under the daemon; the daemon is started if need be. What runs has this
+/// shell's directory and environment.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes(
+    "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh send a 'hello'\n  wh attach a"
+))]
+pub struct New {
+    /// The agent: `demo` is built in; `wh doctor` lists the others
+    #[arg(long, value_name = "AGENT", env = "WH_AGENT", required_unless_present = "command")]
+    agent: Option<String>,
+
+    /// What to call it [default: found by wh]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// The team that it belongs to [default: default]
+    #[arg(long, value_name = "TEAM")]
+    team: Option<String>,
+
+    /// The model that the agent begins with
+    #[arg(long, value_name = "MODEL", requires = "agent")]
+    model: Option<String>,
+
+    /// The mode that the agent begins in
+    #[arg(long, value_name = "MODE", requires = "agent")]
+    mode: Option<String>,
+
+    /// Let the agent enter modes in which it asks for no permission
+    #[arg(long, requires = "agent")]
+    allow_skipping_permissions: bool,
+
+    /// It works in this directory
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+
+    /// The size of its screen until a terminal is attached
+    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
+    size: Size,
+
+    /// Attach this terminal to it at once
+    #[arg(long)]
+    attach: bool,
+
+    /// Print the session as JSON on one line
+    #[arg(long)]
+    json: bool,
+
+    /// The program and its arguments; with --agent, arguments for the agent itself
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+impl New {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let wanted = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+        let directory = wanted.canonicalize().ok().filter(|path| path.is_dir());
+        let directory =
+            directory.ok_or_else(|| Failure::new(code::USAGE, format!("{} is not a directory", wanted.display())))?;
+        // What runs there is a command if one is given, whatever agent a variable names.
+        let program = !self.command.is_empty() && (self.agent.is_none() || !named_agent());
+        let (command, arguments) = if program { (Some(self.command), Vec::new()) } else { (None, self.command) };
+        let environment = std::env::vars().filter(|(name, _)| name != TOKEN_VARIABLE).collect();
+        let body = NewSessionRequest {
+            agent: self.agent.filter(|_| command.is_none()),
+            command,
+            name: self.name,
+            team: self.team,
+            cwd: Some(directory.to_string_lossy().into_owned()),
+            size: Some(self.size.to_string()),
+            model: self.model,
+            mode: self.mode,
+            allow_skipping_permissions: self.allow_skipping_permissions,
+            arguments,
+            environment: Some(environment),
+        };
+        Place::here()?.or_started()?;
+        let door = DoorArguments::for_daemon();
+        let answer = door.daemon_call(Method::POST, "/sessions", Some(&json!(body)), PATIENCE)?;
+        let session: SessionSummary = answer.read()?;
+        if self.json {
+            print(&json_line(&json!(session).to_string()))?;
+        } else if !self.attach {
+            print(&format!("{} ({})\n", session.name, session.session_id))?;
+        }
+        if self.attach {
+            return super::attach::attach(&session.session_id, super::attach::DETACH_KEY);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Whether the agent was named on the command line, and not by the variable.
+fn named_agent() -> bool {
+    std::env::args().take_while(|word| word != "--").any(|word| word == "--agent" || word.starts_with("--agent="))
+}

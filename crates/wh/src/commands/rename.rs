@@ -1,0 +1,33 @@
+//! `wh rename`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hyper::Method;
+use serde_json::json;
+
+use crate::door::{DoorArguments, percent_encoded};
+use crate::failure::{Failure, with_exit_codes};
+use crate::print::print;
+
+/// Give a session of the daemon another name
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh rename a tests"))]
+pub struct Rename {
+    /// The session, by its name or id
+    session: String,
+
+    /// What to call it
+    name: String,
+}
+
+impl Rename {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let path = format!("/sessions/{}", percent_encoded(&self.session));
+        let body = json!({ "name": self.name });
+        DoorArguments::for_daemon().daemon_call(Method::PATCH, &path, Some(&body), Duration::from_secs(30))?;
+        print(&format!("{} is called {} now\n", self.session, self.name))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

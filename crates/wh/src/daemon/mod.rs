@@ -1,0 +1,191 @@
+//! The daemon from outside: where it is, whether it lives, and how it is started and stopped. What it does is in
+//! [`serve`].
+
+mod serve;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, code};
+use crate::runtime::{self, process_start};
+
+pub use serve::{DaemonArguments, serve};
+
+/// How long a daemon may take to end everything that it keeps.
+const LONGEST_STOP: Duration = Duration::from_secs(30);
+
+/// Where a daemon of this user is, whether it lives or not.
+#[derive(Debug, Clone)]
+pub struct Place {
+    runtime: PathBuf,
+    state: PathBuf,
+}
+
+/// What a daemon that lives says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DaemonFile {
+    /// Its process.
+    pub pid: u32,
+    /// When that process started, as the system counts.
+    pub process_start: u64,
+    /// Where its HTTP door is.
+    pub url: String,
+    /// Since when.
+    pub started_at: String,
+    /// The version of wh.
+    pub version: String,
+}
+
+impl Place {
+    /// This user's, in this runtime directory.
+    pub fn here() -> Result<Self, Failure> {
+        let runtime = runtime::directory().map_err(|error| Failure::new(code::FAILED, error))?;
+        let state = crate::log::state_directory();
+        DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(|error| {
+            Failure::new(code::FAILED, format!("state directory {}: {error}", state.display()))
+                .hint("set XDG_STATE_HOME to a directory of yours")
+        })?;
+        Ok(Self { runtime, state })
+    }
+
+    /// The control socket.
+    pub fn socket(&self) -> PathBuf {
+        self.runtime.join("daemon.sock")
+    }
+
+    /// The token of the HTTP door.
+    pub fn token(&self) -> PathBuf {
+        self.runtime.join("daemon.token")
+    }
+
+    /// What the daemon says of itself.
+    pub fn file(&self) -> PathBuf {
+        self.runtime.join("daemon.json")
+    }
+
+    /// What it writes about what it does.
+    pub fn log(&self) -> PathBuf {
+        self.state.join("daemon.log")
+    }
+
+    /// Where what must outlast it is kept.
+    pub fn store(&self) -> PathBuf {
+        self.state.join("store")
+    }
+
+    fn lock_file(&self) -> io::Result<File> {
+        let path = self.runtime.join("daemon.lock");
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    }
+
+    /// Becomes the one daemon here; `None`: there is one.
+    pub fn claim(&self) -> io::Result<Option<Flock<File>>> {
+        match Flock::lock(self.lock_file()?, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => Ok(Some(lock)),
+            Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
+            Err((_, error)) => Err(error.into()),
+        }
+    }
+
+    /// The daemon that lives here, if one does. What a dead one has left behind is not believed.
+    pub fn living(&self) -> Option<DaemonFile> {
+        let file: DaemonFile = serde_json::from_slice(&fs::read(self.file()).ok()?).ok()?;
+        (process_start(file.pid) == Some(file.process_start)).then_some(file)
+    }
+
+    /// The same, or what to do.
+    pub fn needed(&self) -> Result<DaemonFile, Failure> {
+        self.living().ok_or_else(|| {
+            Failure::new(code::UNREACHABLE, "no daemon runs here").hint("start it with: wh daemon start")
+        })
+    }
+
+    /// The daemon that lives here; one is started if none does. Says so on standard error.
+    pub fn or_started(&self) -> Result<DaemonFile, Failure> {
+        if let Some(daemon) = self.living() {
+            return Ok(daemon);
+        }
+        let daemon = self.start(&[])?;
+        crate::failure::say(&format!("wh: the daemon was started (process {}); `wh daemon stop` ends it", daemon.pid));
+        Ok(daemon)
+    }
+
+    /// Starts one in the background, and waits until it can be asked.
+    pub fn start(&self, arguments: &[String]) -> Result<DaemonFile, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start the daemon: {error}"));
+        let log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(self.log())
+            .map_err(|error| failed(&format!("{}: {error}", self.log().display())))?;
+        let own = std::env::current_exe().map_err(|error| failed(&error))?;
+        let mut child = Command::new(own)
+            .args(["daemon", "start", "--foreground", "--background"])
+            .args(arguments)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| failed(&error))?;
+        let mut said = String::new();
+        if let Some(out) = child.stdout.take() {
+            // It says that it is ready and then nothing more; or it ends.
+            let _ = BufReader::new(out).read_line(&mut said);
+        }
+        match serde_json::from_str(&said) {
+            Ok(daemon) => Ok(daemon),
+            Err(_) => {
+                let _ = child.wait();
+                let why = last_line(&self.log()).unwrap_or_else(|| "it ended without a word".to_owned());
+                Err(failed(&why).hint(format!("all that it said is in {}", self.log().display())))
+            }
+        }
+    }
+
+    /// Asks the daemon to end everything and itself; returns when it is gone. False: there was none.
+    pub fn stop(&self) -> Result<bool, Failure> {
+        let Some(daemon) = self.living() else { return Ok(false) };
+        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
+        let pid = i32::try_from(daemon.pid).map_err(|error| failed(&error))?;
+        kill(Pid::from_raw(pid), Signal::SIGTERM).map_err(|error| failed(&error))?;
+        // Its lock is free when it is gone. Whoever waits for that waits in a thread of its own, so that there is an end.
+        let file = self.lock_file().map_err(|error| failed(&error))?;
+        let (tell, gone) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let lock = Flock::lock(file, FlockArg::LockExclusive);
+            let _ = tell.send(lock.map(drop).is_ok());
+        });
+        match gone.recv_timeout(LONGEST_STOP) {
+            Ok(true) => Ok(true),
+            _ => Err(failed(&format!("process {} does not end", daemon.pid))
+                .hint(format!("what it does is in {}", self.log().display()))),
+        }
+    }
+}
+
+/// The last line of a file that has words in it.
+fn last_line(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.read_to_string(&mut text).ok()?;
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned)
+}
+
+/// Writes a file that only this user can read, all of it or nothing.
+pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension("new");
+    let _ = fs::remove_file(&unfinished);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    file.write_all(text)?;
+    fs::rename(&unfinished, path)
+}

@@ -1,0 +1,127 @@
+//! The daemon itself: sessions that outlive the terminal they were started from, and the doors onto them.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use clap::Args;
+use nix::fcntl::Flock;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tracing::info;
+use wh_client::Daemon;
+use wh_core::terminal::Exit;
+use wh_doors::http::{self, Access, Token};
+use wh_engine::sessions::{Means, Sessions, UiSpec};
+use wh_engine::terminal::{Host, ScreenSpec};
+use wh_tui::theme::Theme;
+use wh_tui::{Left, Options};
+
+use super::{DaemonFile, Place, write_private};
+use crate::control::TOKEN_VARIABLE;
+use crate::failure::{Failure, code};
+use crate::runtime::process_start;
+use crate::signals::Signals;
+use crate::{agents, log};
+
+/// Lines kept above the screen of a terminal program.
+const HISTORY_LINES: usize = 2000;
+
+/// How a daemon is opened.
+#[derive(Debug, Args)]
+pub struct DaemonArguments {
+    /// The port of the HTTP door on 127.0.0.1; 0 picks a free one. It always wants the token in the file that
+    /// `wh daemon status` names
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub control_port: u16,
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(code::FAILED, format!("the daemon cannot start: {error}"))
+}
+
+/// Runs the daemon until it is asked to end. `ready` is told once it can be asked.
+pub async fn serve(
+    place: &Place,
+    arguments: &DaemonArguments,
+    ready: impl FnOnce(&DaemonFile),
+) -> Result<(), Failure> {
+    let mut signals = Signals::new().map_err(|error| failed(&error))?;
+    let _lock: Flock<std::fs::File> = match place.claim().map_err(|error| failed(&error))? {
+        Some(lock) => lock,
+        None => {
+            let whose = place.living().map_or_else(String::new, |daemon| format!(" (process {})", daemon.pid));
+            return Err(Failure::new(code::REFUSED, format!("a daemon runs here already{whose}"))
+                .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
+        }
+    };
+    let catalog = agents::catalog(std::path::Path::new("/"))?;
+    let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
+    let sessions =
+        Sessions::new(Means { catalog, show: Box::new(show), screen, withheld: vec![TOKEN_VARIABLE.into()] });
+
+    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
+    let listener = TcpListener::bind(wanted).await.map_err(|error| failed(&format!("{wanted}: {error}")))?;
+    let address = listener.local_addr().map_err(|error| failed(&error))?;
+    let secret = secret().map_err(|error| failed(&error))?;
+    write_private(&place.token(), secret.as_bytes()).map_err(|error| failed(&error))?;
+    let (stop, closing) = watch::channel(false);
+    let daemon: Arc<dyn Daemon> = sessions.clone();
+    let access = Access { token: Token::new(&secret), any_host: false };
+    let router = http::daemon_router(Arc::clone(&daemon), access, closing.clone());
+    let served = tokio::spawn(http::serve(listener, router, closing.clone()));
+
+    let pid = std::process::id();
+    let file = DaemonFile {
+        pid,
+        process_start: process_start(pid).unwrap_or(0),
+        url: format!("http://{address}"),
+        started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let text = serde_json::to_vec(&file).map_err(|error| failed(&error))?;
+    write_private(&place.file(), &text).map_err(|error| failed(&error))?;
+    info!(pid, url = file.url, "the daemon is ready");
+    ready(&file);
+
+    signals.next().await;
+    info!("the daemon was asked to end");
+    tokio::select! {
+        () = sessions.stop() => {}
+        // Who asks again means it.
+        () = signals.next() => {}
+    }
+    stop.send_replace(true);
+    let _ = served.await;
+    for path in [place.file(), place.token(), place.socket()] {
+        let _ = std::fs::remove_file(path);
+    }
+    info!("the daemon ends");
+    Ok(())
+}
+
+/// Something that nobody can guess.
+fn secret() -> io::Result<String> {
+    use io::Read;
+    let mut bytes = [0; 32];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Shows a session's conversation on its terminal, for as long as there is one.
+fn show(spec: UiSpec) -> tokio::task::JoinHandle<()> {
+    let UiSpec { host, space, port, me, title, directory, leave } = spec;
+    let options = Options {
+        theme: Theme::dark(),
+        agent: Some(title),
+        directory,
+        stays: Some(leave),
+        ..Options::new(me)
+    };
+    tokio::spawn(async move {
+        let Host { line, sizes, drawn, leave: _asked, exit } = host;
+        let left = wh_tui::run(line, sizes, drawn, space, port, options).await;
+        let code = if matches!(left, Ok(Left::Person | Left::Space)) { 0 } else { 1 };
+        let _ = exit.send(Exit::Code(code));
+    })
+}
