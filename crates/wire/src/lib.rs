@@ -6,3 +6,4 @@ pub mod claude;
 pub mod codex;
 pub mod control;
 pub mod remote;
+pub mod socket;

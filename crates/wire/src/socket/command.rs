@@ -1,0 +1,200 @@
+//! What can be asked for, and what is answered.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::control::{ControlKind, ControlProblem, ControlRequest};
+use super::envelope::{ErrorCode, Failure, Request};
+use super::session::SessionSummary;
+use super::stream::Cursor;
+use crate::control::QuestionBody;
+
+/// The commands by name.
+pub const COMMANDS: [&str; 8] =
+    ["control", "capabilities", "list", "session", "subscribe", "create", "answer", "health"];
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Type to a session, interrupt it or answer its question. The answer is a [`ControlAck`](super::ControlAck), also for a problem.
+    Control(Result<Box<ControlRequest>, Box<ControlProblem>>),
+    /// What the daemon can do: [`Capabilities`](super::Capabilities).
+    Capabilities,
+    /// Which sessions there are: [`Listed`].
+    List(List),
+    /// One session with its questions: [`Seen`].
+    Session(Session),
+    /// What happens in a session: [`Subscribed`], and then [`StreamLine`](super::StreamLine)s.
+    Subscribe(Subscribe),
+    /// A new session: [`Created`].
+    Create(Create),
+    /// Whether the daemon is well: [`Health`].
+    Health,
+}
+
+/// Asks for the sessions that the caller may know of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct List {
+    /// Of this team; the caller's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+}
+
+/// Answers [`List`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The sessions, oldest first.
+    pub sessions: Vec<SessionSummary>,
+}
+
+/// Asks for one session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Which.
+    pub session_id: String,
+}
+
+/// Answers [`Session`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The session.
+    pub session: SessionSummary,
+    /// What it waits for, oldest first.
+    pub questions: Vec<QuestionBody>,
+}
+
+/// Asks for what happens in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscribe {
+    /// Which.
+    pub session_id: String,
+    /// From where on; when absent, or of no use any more, a `reset` with the state comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Cursor>,
+}
+
+/// Answers [`Subscribe`]; the lines follow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscribed {
+    /// Always true.
+    pub streaming: bool,
+    /// Which session.
+    pub session_id: String,
+    /// The run.
+    pub epoch: String,
+    /// The number of the last event.
+    pub seq: u64,
+}
+
+/// Asks for a new session: an agent, or a command in a terminal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Create {
+    /// The agent by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The program with its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// What people shall call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whose it shall be; the caller's team when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// Its working directory, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The size of its terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<WindowSize>,
+    /// The agent's model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The agent's mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The caller's name for this wish: the same name starts one session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowSize {
+    /// Columns.
+    pub width: u16,
+    /// Rows.
+    pub height: u16,
+}
+
+/// Answers [`Create`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Created {
+    /// The session.
+    pub session: SessionSummary,
+    /// The wish was heard before: this is the session that it started then.
+    pub duplicate: bool,
+}
+
+/// Answers `health`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Always true: a daemon that cannot answer does not answer.
+    pub ok: bool,
+    /// The version of wh.
+    pub version: String,
+    /// Whole seconds since the daemon started.
+    pub uptime: u64,
+    /// How many sessions there are.
+    pub sessions: usize,
+    /// Entries of the audit log that could not be written.
+    pub audit_lost: u64,
+}
+
+impl Command {
+    /// What a request asks for.
+    pub fn read(request: &Request) -> Result<Self, Failure> {
+        let payload = &request.payload;
+        Ok(match request.command.as_str() {
+            "control" => Self::Control(ControlRequest::decode(payload).map(Box::new).map_err(Box::new)),
+            "answer" => {
+                let decoded = ControlRequest::decode_as(payload, Some(ControlKind::Answer));
+                Self::Control(decoded.map(Box::new).map_err(Box::new))
+            }
+            "capabilities" => Self::Capabilities,
+            "health" => Self::Health,
+            "list" => Self::List(fields(payload, &[])?),
+            "session" => Self::Session(fields(payload, &["session_id"])?),
+            "subscribe" => Self::Subscribe(fields(payload, &["session_id"])?),
+            "create" => Self::Create(create(payload)?),
+            other => {
+                let known = COMMANDS.join(", ");
+                let message = format!("there is no command {other:?}; there are {known}");
+                return Err(Failure::new(ErrorCode::UnknownCommand, message));
+            }
+        })
+    }
+}
+
+/// Reads a payload; fields that are not known are passed over.
+fn fields<T: DeserializeOwned>(payload: &Value, required: &[&str]) -> Result<T, Failure> {
+    let Value::Object(given) = payload else {
+        return Err(Failure::new(ErrorCode::InvalidPayload, "the payload must be a JSON object"));
+    };
+    if let Some(field) = required.iter().find(|field| given.get(**field).is_none_or(Value::is_null)) {
+        return Err(Failure::new(ErrorCode::MissingParameter, format!("the payload lacks {field}")));
+    }
+    T::deserialize(payload).map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("the payload: {error}")))
+}
+
+fn create(payload: &Value) -> Result<Create, Failure> {
+    let create: Create = fields(payload, &[])?;
+    match (&create.agent, &create.command) {
+        (None, None) => Err(Failure::new(ErrorCode::MissingParameter, "give an agent or a command to start")),
+        (Some(_), Some(_)) => Err(Failure::new(ErrorCode::InvalidPayload, "give an agent or a command, not both")),
+        (None, Some(command)) if command.first().is_none_or(String::is_empty) => {
+            Err(Failure::new(ErrorCode::InvalidPayload, "the command has no program"))
+        }
+        _ => Ok(create),
+    }
+}

@@ -1,0 +1,209 @@
+//! Reading a control message, in either shape. What it is comes first, then its version: only of a version that is known can it be said
+//! which fields it must have.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::problem::{ControlProblem, ControlReason};
+use super::{
+    CONTROL_VERSION, ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlRequest,
+    ControlStdin, Decision, Meta,
+};
+
+type Fields = Map<String, Value>;
+
+const KNOWN_TYPES: &str = "control.stdin.request, control.interrupt.request, control.answer.request";
+const KNOWN_ACTIONS: &str = "stdin, interrupt, answer";
+
+impl ControlRequest {
+    /// Reads a payload, in either shape or in both at once. Fields that are not known are passed over.
+    pub fn decode(payload: &Value) -> Result<Self, ControlProblem> {
+        Self::decode_as(payload, None)
+    }
+
+    /// The same for a command that says by itself what the message is.
+    pub(in crate::socket) fn decode_as(payload: &Value, implied: Option<ControlKind>) -> Result<Self, ControlProblem> {
+        let empty = Fields::new();
+        let fields = payload.as_object().unwrap_or(&empty);
+        let mut kind = implied;
+        let decoded = if payload.is_object() { read(fields, &mut kind) } else { Err(ControlReason::NoObject) };
+        decoded.map_err(|reason| {
+            let lenient = |field| text(fields, field).ok().flatten().unwrap_or_default();
+            let key = ControlKey {
+                team: lenient("team"),
+                session_id: lenient("session_id"),
+                agent_id: lenient("agent_id"),
+                request_id: lenient("request_id"),
+            };
+            ControlProblem { kind, key, sender: text(fields, "sender").ok().flatten(), reason }
+        })
+    }
+}
+
+fn read(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlRequest, ControlReason> {
+    let known = what(fields, kind)?;
+    match fields.get("v") {
+        None | Some(Value::Null) => return Err(ControlReason::Missing("v")),
+        Some(v) if v.as_u64() == Some(CONTROL_VERSION) => {}
+        Some(Value::Number(v)) => return Err(ControlReason::Version(v.to_string())),
+        Some(_) => return Err(ControlReason::Wrong { field: "v", wanted: "a number" }),
+    }
+    let key = ControlKey {
+        team: required(fields, "team")?,
+        session_id: required(fields, "session_id")?,
+        agent_id: required(fields, "agent_id")?,
+        request_id: required(fields, "request_id")?,
+    };
+    let (sender, sent_at) = (required(fields, "sender")?, required(fields, "sent_at")?);
+    let action = match known {
+        ControlKind::Stdin => ControlAction::Stdin(stdin(fields)?),
+        ControlKind::Interrupt => interrupt(fields)?,
+        ControlKind::Answer => ControlAction::Answer(answer(fields)?),
+    };
+    Ok(ControlRequest { key, sender, sent_at, action, meta: meta(fields)? })
+}
+
+/// What the message is. `kind` is set as soon as one of the fields says it, so that a refusal can be acknowledged.
+fn what(fields: &Fields, kind: &mut Option<ControlKind>) -> Result<ControlKind, ControlReason> {
+    let (name, action) = (text(fields, "type"), text(fields, "action"));
+    let by_type = name.as_ref().ok().and_then(Option::as_deref).map(ControlKind::of_type);
+    let by_action = action.as_ref().ok().and_then(Option::as_deref).map(ControlKind::of_action);
+    let implied = *kind;
+    *kind = implied.or(by_type.flatten()).or(by_action.flatten());
+    let (name, action) = (name?, action?);
+    if let (Some(given), Some(None)) = (&name, by_type) {
+        return Err(ControlReason::UnknownKind { field: "type", given: given.clone(), known: KNOWN_TYPES });
+    }
+    if let (Some(given), Some(None)) = (&action, by_action) {
+        return Err(ControlReason::UnknownKind { field: "action", given: given.clone(), known: KNOWN_ACTIONS });
+    }
+    match (implied, by_type.flatten(), by_action.flatten()) {
+        (_, Some(one), Some(other)) if one != other => {
+            Err(ControlReason::Contradiction { one: "type", other: "action" })
+        }
+        (Some(implied), Some(said), _) if implied != said => {
+            Err(ControlReason::Contradiction { one: "command", other: "type" })
+        }
+        (Some(implied), _, Some(said)) if implied != said => {
+            Err(ControlReason::Contradiction { one: "command", other: "action" })
+        }
+        (implied, one, other) => implied.or(one).or(other).ok_or(ControlReason::NoKind),
+    }
+}
+
+fn stdin(fields: &Fields) -> Result<ControlStdin, ControlReason> {
+    if let Some(encoding) = text(fields, "content_encoding")?
+        && !["utf-8", "utf8"].contains(&encoding.to_ascii_lowercase().as_str())
+    {
+        return Err(ControlReason::Encoding(encoding));
+    }
+    let reference = match fields.get("content_ref") {
+        None | Some(Value::Null) => None,
+        Some(reference) => Some(content_ref(reference)?),
+    };
+    let content = match (words(fields)?, reference) {
+        (Some(text), None) => ControlContent::Inline(text),
+        (None, Some(reference)) => ControlContent::Reference(reference),
+        (None, None) => return Err(ControlReason::Missing("content (or content_ref)")),
+        (Some(_), Some(_)) => return Err(ControlReason::Contradiction { one: "content", other: "content_ref" }),
+    };
+    let interrupt = match fields.get("interrupt") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(interrupt)) => *interrupt,
+        Some(_) => return Err(ControlReason::Wrong { field: "interrupt", wanted: "true or false" }),
+    };
+    Ok(ControlStdin { content, interrupt, preview: text(fields, "content_preview")? })
+}
+
+/// The text of a message: `content`, or `payload` as the other shape calls it.
+fn words(fields: &Fields) -> Result<Option<String>, ControlReason> {
+    match (text(fields, "content")?, text(fields, "payload")?) {
+        (Some(one), Some(other)) if one != other => {
+            Err(ControlReason::Contradiction { one: "content", other: "payload" })
+        }
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+fn content_ref(value: &Value) -> Result<ContentRef, ControlReason> {
+    let wanted = "an object with path, size_bytes, sha256 and mime";
+    ContentRef::deserialize(value).map_err(|_| ControlReason::Wrong { field: "content_ref", wanted })
+}
+
+fn interrupt(fields: &Fields) -> Result<ControlAction, ControlReason> {
+    match text(fields, "signal")? {
+        Some(signal) if signal != "interrupt" => return Err(ControlReason::Signal(signal)),
+        // The other shape has no such field: there the action says it.
+        None if fields.get("action").is_none_or(Value::is_null) => return Err(ControlReason::Missing("signal")),
+        _ => {}
+    }
+    for field in ["content", "payload"] {
+        if text(fields, field)?.is_some_and(|text| !text.is_empty()) {
+            return Err(ControlReason::InterruptWithText(field));
+        }
+    }
+    if fields.get("content_ref").is_some_and(|reference| !reference.is_null()) {
+        return Err(ControlReason::InterruptWithText("content_ref"));
+    }
+    Ok(ControlAction::Interrupt)
+}
+
+fn answer(fields: &Fields) -> Result<ControlAnswer, ControlReason> {
+    let question_id = match (text(fields, "question_id")?, text(fields, "elicitation_id")?) {
+        (Some(one), Some(other)) if one != other => {
+            return Err(ControlReason::Contradiction { one: "question_id", other: "elicitation_id" });
+        }
+        (one, other) => one.or(other).filter(|id| !id.is_empty()).ok_or(ControlReason::Missing("question_id"))?,
+    };
+    let decision = match text(fields, "decision")?.as_deref() {
+        None => None,
+        Some("approve") => Some(Decision::Approve),
+        Some("reject") => Some(Decision::Reject),
+        Some(_) => return Err(ControlReason::Wrong { field: "decision", wanted: "approve or reject" }),
+    };
+    let option = text(fields, "option")?;
+    let text = match (text(fields, "text")?, words(fields)?) {
+        (Some(one), Some(other)) if one != other => {
+            return Err(ControlReason::Contradiction { one: "text", other: "content" });
+        }
+        (one, other) => one.or(other).filter(|text| !text.is_empty()),
+    };
+    if option.is_some() && decision.is_some() {
+        return Err(ControlReason::Contradiction { one: "option", other: "decision" });
+    }
+    if option.is_none() && decision.is_none() && text.is_none() {
+        return Err(ControlReason::EmptyAnswer);
+    }
+    Ok(ControlAnswer { question_id, option, decision, text })
+}
+
+fn meta(fields: &Fields) -> Result<Meta, ControlReason> {
+    let mut rest = match fields.get("meta") {
+        None | Some(Value::Null) => return Ok(Meta::default()),
+        Some(Value::Object(meta)) => meta.clone(),
+        Some(_) => return Err(ControlReason::Wrong { field: "meta", wanted: "an object" }),
+    };
+    let retry_count = rest.get("retry_count").and_then(Value::as_u64);
+    if retry_count.is_some() {
+        rest.remove("retry_count");
+    }
+    let mut take = |field| {
+        let text = rest.get(field).and_then(Value::as_str).map(str::to_owned)?;
+        rest.remove(field);
+        Some(text)
+    };
+    let (ui_source, oversize_strategy, retry_of) = (take("ui_source"), take("oversize_strategy"), take("retry_of"));
+    Ok(Meta { retry_count, ui_source, oversize_strategy, retry_of, rest })
+}
+
+fn text(fields: &Fields, field: &'static str) -> Result<Option<String>, ControlReason> {
+    match fields.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(ControlReason::Wrong { field, wanted: "a text" }),
+    }
+}
+
+fn required(fields: &Fields, field: &'static str) -> Result<String, ControlReason> {
+    text(fields, field)?.filter(|text| !text.is_empty()).ok_or(ControlReason::Missing(field))
+}

@@ -1,0 +1,24 @@
+//! The daemon's socket: one JSON object a line, a request and its answer, and lines of events for who subscribes.
+//! The envelope is that of the TUI control protocol; `docs/socket.md` describes it for its users. Times are RFC 3339 in UTC.
+
+mod capabilities;
+mod command;
+mod control;
+mod envelope;
+mod session;
+mod stream;
+
+pub use capabilities::{Capabilities, ControlCapabilities, Limits};
+pub use command::{
+    COMMANDS, Command, Create, Created, Health, List, Listed, Seen, Session, Subscribe, Subscribed, WindowSize,
+};
+pub use control::{
+    CONTROL_VERSION, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlProblem,
+    ControlReason, ControlRequest, ControlResult, ControlStdin, ContentRef, Decision, Meta,
+};
+pub use envelope::{Body, Credential, ErrorCode, Failure, Request, Response, UNKNOWN_REQUEST, VERSION};
+pub use session::{SessionKind, SessionStatus, SessionSummary};
+pub use stream::{Cursor, StreamLine};
+
+/// Bytes of one line. A text of a megabyte fits even if each of its bytes has to be escaped.
+pub const LONGEST_LINE: usize = 8 << 20;

@@ -1,0 +1,152 @@
+use serde_json::{Value, json};
+use wh_wire::control::EventBody;
+use wh_wire::socket::{
+    COMMANDS, Command, Create, Cursor, ErrorCode, Failure, Request, Response, StreamLine, Subscribe,
+};
+
+fn refusal(line: &str) -> (String, ErrorCode, String) {
+    let response = Request::decode(line.as_bytes()).unwrap_err();
+    let id = response.request_id.clone();
+    let failure = response.into_answer::<Value>().unwrap_err();
+    (id, failure.code, failure.message)
+}
+
+fn command(name: &str, payload: Value) -> Result<Command, Failure> {
+    Command::read(&Request::new("r", name, payload))
+}
+
+#[test]
+fn a_request_is_read_with_what_this_version_does_not_know() {
+    let line = br#"{"version":1,"request_id":"sock-1","command":"list","payload":{"team":"a"},"trace":7,"token":"secret"}"#;
+    let request = Request::decode(line).unwrap();
+    assert_eq!((request.request_id.as_str(), request.command.as_str()), ("sock-1", "list"));
+    assert_eq!(request.rest.get("trace"), Some(&json!(7)));
+    assert_eq!(request.credential.as_ref().map(|credential| credential.0.as_str()), Some("secret"));
+    assert!(!format!("{request:?}").contains("secret"));
+    assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+}
+
+#[test]
+fn a_request_without_a_payload_has_an_empty_one() {
+    for line in [r#"{"version":1,"request_id":"r","command":"health"}"#, r#"{"version":1,"request_id":"r","command":"health","payload":null}"#] {
+        let request = Request::decode(line.as_bytes()).unwrap();
+        assert_eq!(request.payload, json!({}));
+        assert_eq!(Command::read(&request), Ok(Command::Health));
+    }
+}
+
+#[test]
+fn a_malformed_line_is_answered_to_nobody_known() {
+    for line in ["", "{nope", "[]", "\"text\"", "{}", r#"{"version":1,"request_id":"","command":"list"}"#] {
+        let (id, code, message) = refusal(line);
+        assert_eq!((id.as_str(), code), ("unknown", ErrorCode::InvalidRequest), "{line}");
+        assert!(!message.is_empty());
+    }
+    let deep = "[".repeat(100_000);
+    assert_eq!(refusal(&deep).1, ErrorCode::InvalidRequest);
+}
+
+#[test]
+fn what_can_be_read_of_a_wrong_request_is_told_back() {
+    let (id, code, message) = refusal(r#"{"version":2,"request_id":"sock-1","command":"list","payload":{}}"#);
+    assert_eq!((id.as_str(), code), ("sock-1", ErrorCode::VersionMismatch));
+    assert_eq!(message, "unsupported protocol version 2; this server speaks 1");
+    for line in [
+        r#"{"request_id":"sock-1","command":"list"}"#,
+        r#"{"version":1,"request_id":"sock-1"}"#,
+        r#"{"version":"1","request_id":"sock-1","command":"list"}"#,
+        r#"{"version":1,"request_id":"sock-1","command":"list","token":3}"#,
+    ] {
+        let (id, code, _) = refusal(line);
+        assert_eq!((id.as_str(), code), ("sock-1", ErrorCode::InvalidRequest), "{line}");
+    }
+}
+
+#[test]
+fn answers_have_the_shape_of_the_protocol_byte_for_byte() {
+    let ok = Response::ok("sock-1", &json!([]));
+    assert_eq!(ok.encode(), b"{\"version\":1,\"request_id\":\"sock-1\",\"status\":\"ok\",\"payload\":[]}\n");
+    let error = Response::failed("sock-1", ErrorCode::SessionNotFound, "no session s9");
+    assert_eq!(
+        error.encode(),
+        b"{\"version\":1,\"request_id\":\"sock-1\",\"status\":\"error\",\"error\":{\"code\":\"SESSION_NOT_FOUND\",\"message\":\"no session s9\"}}\n"
+    );
+    for response in [ok, error] {
+        assert_eq!(Response::decode(&response.encode()).unwrap(), response);
+    }
+}
+
+#[test]
+fn an_error_code_of_another_version_is_still_an_error() {
+    let line = br#"{"version":1,"request_id":"r","status":"error","error":{"code":"BRAND_NEW","message":"m"}}"#;
+    let failure = Response::decode(line).unwrap().into_answer::<Value>().unwrap_err();
+    assert_eq!(failure, Failure::new(ErrorCode::Unknown, "m"));
+}
+
+#[test]
+fn every_command_that_is_named_is_known_and_no_other() {
+    let payload = json!({"session_id": "s1", "agent": "claude"});
+    for name in COMMANDS {
+        assert!(command(name, payload.clone()).is_ok(), "{name}");
+    }
+    let failure = command("nope", payload).unwrap_err();
+    assert_eq!(failure.code, ErrorCode::UnknownCommand);
+    assert!(failure.message.contains("\"nope\"") && failure.message.contains("subscribe"), "{}", failure.message);
+}
+
+#[test]
+fn a_payload_says_which_field_it_lacks_and_tolerates_more() {
+    assert_eq!(command("session", json!({})).unwrap_err().code, ErrorCode::MissingParameter);
+    assert_eq!(command("session", json!({"session_id": 4})).unwrap_err().code, ErrorCode::InvalidPayload);
+    assert_eq!(command("session", json!([])).unwrap_err().code, ErrorCode::InvalidPayload);
+    let after = Some(Cursor { epoch: "e1".to_owned(), seq: 7 });
+    assert_eq!(
+        command("subscribe", json!({"session_id": "s1", "after": {"epoch": "e1", "seq": 7}, "later": true})),
+        Ok(Command::Subscribe(Subscribe { session_id: "s1".to_owned(), after }))
+    );
+}
+
+#[test]
+fn a_session_is_created_from_an_agent_or_a_command() {
+    let create = |payload| command("create", payload);
+    assert_eq!(
+        create(json!({"agent": "codex", "name": "reviewer"})),
+        Ok(Command::Create(Create {
+            agent: Some("codex".to_owned()),
+            name: Some("reviewer".to_owned()),
+            ..Create::default()
+        }))
+    );
+    assert!(create(json!({"command": ["sh"], "size": {"width": 80, "height": 24}})).is_ok());
+    assert_eq!(create(json!({})).unwrap_err().code, ErrorCode::MissingParameter);
+    assert_eq!(create(json!({"agent": "a", "command": ["b"]})).unwrap_err().code, ErrorCode::InvalidPayload);
+    assert_eq!(create(json!({"command": []})).unwrap_err().code, ErrorCode::InvalidPayload);
+    assert_eq!(create(json!({"command": [""]})).unwrap_err().code, ErrorCode::InvalidPayload);
+}
+
+#[test]
+fn lines_of_a_stream_say_what_they_are_first() {
+    let event = StreamLine::Event {
+        epoch: "e1".to_owned(),
+        seq: 3,
+        session_id: "s1".to_owned(),
+        at: "2026-02-20T21:15:00Z".to_owned(),
+        event: EventBody::Typed { bytes: 4 },
+    };
+    assert_eq!(
+        event.encode(),
+        b"{\"kind\":\"event\",\"epoch\":\"e1\",\"seq\":3,\"session_id\":\"s1\",\"at\":\"2026-02-20T21:15:00Z\",\"event\":\"typed\",\"bytes\":4}\n"
+    );
+    let reset = StreamLine::Reset {
+        epoch: "e2".to_owned(),
+        seq: 9,
+        session_id: "s1".to_owned(),
+        reason: "the daemon was started anew".to_owned(),
+        state: None,
+    };
+    let heartbeat = StreamLine::Heartbeat { epoch: "e2".to_owned(), seq: 9 };
+    assert_eq!(heartbeat.encode(), b"{\"kind\":\"heartbeat\",\"epoch\":\"e2\",\"seq\":9}\n");
+    for line in [event, reset, heartbeat, StreamLine::End { reason: "slow".to_owned() }] {
+        assert_eq!(StreamLine::decode(&line.encode()).unwrap(), line);
+    }
+}
