@@ -3,23 +3,27 @@
 
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::name::{ItemId, ParticipantId, TurnId};
 use super::question::{Closing, Question};
 
 /// One thing in a conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// Its id.
     pub id: ItemId,
     /// Whose it is.
     pub from: ParticipantId,
     /// Whom it is for; `None` is everybody.
+    #[serde(default)]
     pub to: Option<Vec<ParticipantId>>,
     /// The turn that it belongs to.
+    #[serde(default)]
     pub turn: Option<TurnId>,
     /// When it began.
+    #[serde(with = "super::kept::nanoseconds")]
     pub at: SystemTime,
     /// What it is.
     pub body: Body,
@@ -28,7 +32,8 @@ pub struct Item {
 }
 
 /// How far an item is. It only ever moves downwards in this list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Progress {
     /// More of it may come.
     Growing,
@@ -41,13 +46,15 @@ pub enum Progress {
 }
 
 /// What an item is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Body {
     /// Said to others, in Markdown.
     Text {
         /// What is said.
         text: String,
         /// What goes with it.
+        #[serde(default)]
         attachments: Vec<Attachment>,
     },
     /// Thought aloud.
@@ -55,8 +62,10 @@ pub enum Body {
         /// What is thought so far.
         text: String,
         /// What it is about to do, in a few words.
+        #[serde(default)]
         action: Option<String>,
         /// What it has cost so far.
+        #[serde(default)]
         tokens: Option<u64>,
     },
     /// Something done with a tool.
@@ -66,6 +75,7 @@ pub enum Body {
         /// What is asked.
         question: Question,
         /// How it was closed; open while there is none.
+        #[serde(default)]
         closing: Option<Closing>,
     },
     /// Said by wh itself.
@@ -75,6 +85,7 @@ pub enum Body {
         /// What about, for programs: the part after `system/`.
         topic: String,
         /// Line by line.
+        #[serde(default)]
         lines: Vec<String>,
     },
     /// Something that only the protocol of spaces has a word for.
@@ -82,14 +93,16 @@ pub enum Body {
         /// The envelope's kind, as `participant/pause`.
         kind: String,
         /// What it says.
+        #[serde(default)]
         payload: Value,
         /// What it is about.
+        #[serde(default)]
         about: Vec<ItemId>,
     },
 }
 
 /// What goes with a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Its name.
     pub name: String,
@@ -100,7 +113,8 @@ pub struct Attachment {
 }
 
 /// How serious a notice is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Good to know.
     Info,
@@ -111,7 +125,7 @@ pub enum Level {
 }
 
 /// Something done with a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The tool's name.
     pub name: String,
@@ -120,15 +134,18 @@ pub struct ToolCall {
     /// What kind of thing that is.
     pub kind: ToolKind,
     /// What it was given.
+    #[serde(default)]
     pub input: Value,
     /// How it fares.
     pub status: ToolStatus,
     /// What came of it.
+    #[serde(default)]
     pub output: Vec<Output>,
 }
 
 /// What kind of thing a tool does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Reads something.
     Read,
@@ -141,11 +158,13 @@ pub enum ToolKind {
     /// Gets something from elsewhere.
     Fetch,
     /// Anything else.
+    #[serde(other)]
     Other,
 }
 
 /// How a tool call fares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// It waits, for its turn or for permission.
     Pending,
@@ -169,7 +188,8 @@ impl ToolStatus {
 }
 
 /// A piece of what came of a tool call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Output {
     /// Text, as it was written.
     Text(String),
@@ -178,6 +198,7 @@ pub enum Output {
         /// Its path.
         path: String,
         /// What it held; `None` if it is new.
+        #[serde(default)]
         old: Option<String>,
         /// What it holds.
         new: String,

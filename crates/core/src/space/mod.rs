@@ -7,6 +7,7 @@ pub mod event;
 pub mod harness;
 pub mod item;
 mod items;
+pub mod kept;
 pub mod machine;
 mod name;
 #[cfg(test)]

@@ -1,28 +1,34 @@
 //! Something that waits for an answer: what is asked, which answers there are, and how it was closed.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::name::ParticipantId;
 
 /// Something that waits for an answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// What kind of question.
     pub kind: QuestionKind,
     /// What is asked, in one line.
     pub title: String,
     /// What it is about, in full.
+    #[serde(default)]
     pub details: Vec<Detail>,
     /// The answers to choose from. None: any text is an answer.
+    #[serde(default)]
     pub options: Vec<Choice>,
     /// Whether words of one's own are an answer too.
+    #[serde(default)]
     pub accepts_text: bool,
     /// Whether an answer may be chosen to begin with. Not where a hasty Enter could do harm.
+    #[serde(default)]
     pub preselects: bool,
 }
 
 /// What kind of question it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
     /// May I?
     Permission,
@@ -33,7 +39,8 @@ pub enum QuestionKind {
 }
 
 /// A part of what a question is about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Detail {
     /// Explained in words.
     Text(String),
@@ -46,6 +53,7 @@ pub enum Detail {
         /// Its path.
         path: String,
         /// What it holds; `None` if it is new.
+        #[serde(default)]
         old: Option<String>,
         /// What it would hold.
         new: String,
@@ -60,7 +68,7 @@ pub enum Detail {
 }
 
 /// An answer to choose.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// Its id within the question.
     pub id: String,
@@ -71,7 +79,8 @@ pub struct Choice {
 }
 
 /// What choosing an answer means, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Meaning {
     /// This once.
     AllowOnce,
@@ -82,6 +91,7 @@ pub enum Meaning {
     /// Never.
     RejectAlways,
     /// Neither yes nor no.
+    #[serde(other)]
     Other,
 }
 
@@ -98,7 +108,8 @@ impl Meaning {
 }
 
 /// What somebody answers.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Answer {
     /// The option chosen.
     pub option: Option<String>,
@@ -107,7 +118,8 @@ pub struct Answer {
 }
 
 /// How a question was closed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Closing {
     /// Somebody answered.
     Answered {
