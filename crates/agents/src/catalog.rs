@@ -28,6 +28,11 @@ impl Catalog {
         Self { agents, warnings: Vec::new() }
     }
 
+    /// These, and no others.
+    pub fn of(agents: Vec<Arc<dyn Agent>>) -> Self {
+        Self { agents, warnings: Vec::new() }
+    }
+
     /// All of them.
     pub fn agents(&self) -> &[Arc<dyn Agent>] {
         &self.agents

@@ -3,9 +3,10 @@
 //! with replies, one with notifications only, and a bare terminal all fit.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 use wh_core::space::harness::{Named, Order, Report};
@@ -29,6 +30,12 @@ pub trait Agent: Send + Sync {
 
     /// The models that it offers, the one that it would use first. Empty: it offers no choice.
     fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>>;
+
+    /// The conversations that it keeps of a directory, the newest first. An agent without an answer of its own says that
+    /// it lists none.
+    fn conversations<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+        Box::pin(async { Err(ManageError::NotSupported(format!("{} lists no conversations", self.facts().title))) })
+    }
 
     /// Starts one. It is usable from its first [`Report::Ready`] on; orders given before that are kept for it.
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>>;
@@ -138,6 +145,74 @@ impl Start {
             environment: BTreeMap::new(),
         }
     }
+}
+
+/// Where an agent is asked something without being started: as it would be found by [`Start`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Where it would work.
+    pub directory: PathBuf,
+    /// What its environment has beside what wh leaves there. `None` takes a variable away.
+    pub environment: BTreeMap<OsString, Option<OsString>>,
+}
+
+impl Surroundings {
+    /// This directory, and wh's own environment.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), environment: BTreeMap::new() }
+    }
+
+    /// A variable as the agent would find it; one that is empty counts as not there.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let found = match self.environment.get(OsStr::new(name)) {
+            Some(changed) => changed.clone(),
+            None => std::env::var_os(name),
+        };
+        found.filter(|value| !value.is_empty())
+    }
+
+    /// A path below the home directory.
+    pub fn home(&self, below: &str) -> Option<PathBuf> {
+        self.variable("HOME").map(|home| PathBuf::from(home).join(below))
+    }
+}
+
+impl From<&Start> for Surroundings {
+    fn from(start: &Start) -> Self {
+        Self { directory: start.directory.clone(), environment: start.environment.clone() }
+    }
+}
+
+/// A conversation that an agent keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The name that the agent itself has for it, as [`Resume::Named`] takes it. It stays inside.
+    pub name: String,
+    /// What it is about, in a line.
+    pub title: String,
+    /// When something was last said in it.
+    pub at: Option<SystemTime>,
+    /// Where it was held.
+    pub directory: Option<PathBuf>,
+}
+
+/// Why an agent did not do what it was asked beside a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManageError {
+    /// Its program is not there.
+    #[error("{agent} is not installed: {hint}")]
+    NotInstalled {
+        /// Which agent.
+        agent: String,
+        /// What to run.
+        hint: String,
+    },
+    /// It cannot do that at all; what can be done instead.
+    #[error("{0}")]
+    NotSupported(String),
+    /// It could not, or did not in time.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// Why an agent was not started.

@@ -11,8 +11,9 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
+use wh_wire::socket::{Capabilities, ControlAck, ControlProblem, ControlRequest, Credential};
 
-use crate::{Space, Surface, Ui};
+use crate::{Space, Surface, Ui, inside};
 
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -47,6 +48,31 @@ pub trait Daemon: Send + Sync {
 
     /// Forgets one that has ended, with its history. False: it lives, or there is none.
     fn forget(&self, id: &str) -> BoxFuture<'_, bool>;
+}
+
+/// Whoever carries control messages out: authorised, once, and written down.
+pub trait Controller: Send + Sync {
+    /// Types to a session, interrupts it or answers its question.
+    fn control(
+        &self,
+        request: Result<Box<ControlRequest>, Box<ControlProblem>>,
+        caller: Caller,
+    ) -> BoxFuture<'_, ControlAck>;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Entries of the audit log that could not be written.
+    fn audit_lost(&self) -> u64;
+}
+
+/// Who asks at the socket.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// What proves who it is.
+    pub credential: Option<Credential>,
+    /// Its process.
+    pub pid: Option<i32>,
 }
 
 /// What is asked for when a session is made.
@@ -162,6 +188,8 @@ pub struct Session {
     changing: Mutex<Changing>,
     /// Whose terminals are attached.
     pub audience: Audience,
+    /// Rings when it has ended.
+    bell: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -184,6 +212,7 @@ impl Session {
             last_screen: None,
             changing: Mutex::new(Changing { name, ended: None }),
             audience: Audience::default(),
+            bell: watch::Sender::new(false),
         }
     }
 
@@ -209,6 +238,17 @@ impl Session {
     /// It has ended. Only the first time counts.
     pub fn end(&self, ending: Ending, at: SystemTime) {
         self.changing().ended.get_or_insert((ending, at));
+        self.bell.send_replace(true);
+    }
+
+    /// Waits until it has ended.
+    pub async fn until_ended(&self) {
+        let _ = self.bell.subscribe().wait_for(|ended| *ended).await;
+    }
+
+    /// Whether a process runs in it: it or one that it descends from was started with the session's name in its environment.
+    pub fn contains(&self, pid: i32) -> bool {
+        inside::session_of(pid).contains(&self.id)
     }
 
     /// The agent that runs in it.

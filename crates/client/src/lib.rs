@@ -2,6 +2,7 @@
 //! same handle; whoever serves it gets [`Request`]s from a channel.
 
 mod daemon;
+mod inside;
 mod request;
 mod space;
 mod subscription;
@@ -9,10 +10,11 @@ mod surface;
 mod ui;
 
 pub use daemon::{
-    Audience, BoxFuture, Conversation, CreateError, Daemon, Ending, NewSession, Session, What,
+    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Daemon, Ending, NewSession, Session, What,
 };
+pub use inside::SESSION_VARIABLE;
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
-pub use space::{Change, Mirror, Pulse, Space, SpaceRequest, SpaceWatch, Updates};
+pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};
 pub use ui::{Ui, UiFacts, UiOrder, UiPort};

@@ -10,6 +10,7 @@ use wh_core::request::RequestId;
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Event, StreamFrame};
 use wh_core::space::item::Item;
+use wh_core::space::roster::{AgentCard, ConversationCard};
 use wh_core::space::state::{Gauges, State};
 use wh_core::space::{ItemId, ParticipantId};
 
@@ -44,6 +45,8 @@ pub enum SpaceRequest {
         /// The way back.
         reply: oneshot::Sender<Result<Updates, FellOut>>,
     },
+    /// Something about the agents that could take part.
+    Roster(RosterRequest),
     /// End every agent, in order.
     End(oneshot::Sender<()>),
 }
@@ -55,9 +58,33 @@ impl fmt::Debug for SpaceRequest {
             Self::Look(_) => "Look",
             Self::Watch(_) => "Watch",
             Self::Updates { .. } => "Updates",
+            Self::Roster(_) => "Roster",
             Self::End(_) => "End",
         })
     }
+}
+
+/// Something about the agents that could take part. What it takes may be slow; the space goes on meanwhile.
+#[derive(Debug)]
+pub enum RosterRequest {
+    /// Which agents there are.
+    Agents(oneshot::Sender<Vec<AgentCard>>),
+    /// Which conversations one of them keeps.
+    Conversations {
+        /// Which agent.
+        agent: String,
+        /// The way back.
+        reply: oneshot::Sender<Result<Vec<ConversationCard>, Refusal>>,
+    },
+    /// Have one take part.
+    Invite {
+        /// Which agent.
+        agent: String,
+        /// Which conversation it goes on with; `None` is a new one.
+        conversation: Option<String>,
+        /// The way back.
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
 }
 
 /// The state of one moment, and the bell that rings when there is more.
@@ -146,6 +173,28 @@ impl Space {
     pub async fn mirror(&self) -> Result<Mirror, Gone> {
         let SpaceWatch { state, end, revision, pulse } = self.watch().await?;
         Ok(Mirror { space: self.clone(), state, cursor: end, revision, pulse })
+    }
+
+    /// The agents that there are, and whether each can be used now. None when the space is gone. May take seconds: the
+    /// agents themselves are asked.
+    pub async fn agents(&self) -> Vec<AgentCard> {
+        self.ask(|reply| SpaceRequest::Roster(RosterRequest::Agents(reply))).await.unwrap_or_default()
+    }
+
+    /// The conversations that an agent keeps of the space's directory, the newest first.
+    pub async fn conversations(&self, agent: &str) -> Result<Vec<ConversationCard>, Refusal> {
+        let agent = agent.to_owned();
+        let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Conversations { agent, reply }));
+        asked.await.map_err(|Gone| Refusal::NobodyThere)?
+    }
+
+    /// Has an agent take part, with a new conversation or one that it keeps. One that takes part already stays as it is;
+    /// with a conversation it is ended, and started again with that one. Done once it takes part: whether it gets ready
+    /// shows then.
+    pub async fn invite(&self, agent: &str, conversation: Option<String>) -> Result<(), Refusal> {
+        let agent = agent.to_owned();
+        let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }));
+        asked.await.map_err(|Gone| Refusal::NobodyThere)?
     }
 
     /// Ends every agent, and waits until they are gone.

@@ -3,4 +3,5 @@
 pub mod http;
 
 mod sessions;
+pub mod socket;
 mod time;

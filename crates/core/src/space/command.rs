@@ -120,6 +120,12 @@ pub enum Refusal {
     /// Nobody of this name takes part.
     #[error("nobody here is called {0:?}; /participants lists who is")]
     NoSuchParticipant(String),
+    /// There is no agent of this id.
+    #[error("there is no agent {0:?}; /agent lists those that there are")]
+    NoSuchAgent(String),
+    /// The agent keeps no conversation of this id.
+    #[error("{0} keeps no conversation {1:?}; list them again")]
+    NoSuchConversation(String, String),
     /// It is not an agent.
     #[error("{0} is not an agent that can be told to do that")]
     NotAnAgent(ParticipantId),

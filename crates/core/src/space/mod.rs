@@ -14,6 +14,7 @@ mod name;
 mod properties;
 pub mod question;
 pub mod receipt;
+pub mod roster;
 mod session;
 pub mod state;
 #[cfg(test)]

@@ -245,7 +245,11 @@ impl State {
             said: None,
             paused: None,
         };
-        self.participants.entry(id.clone()).or_insert(fresh).present = true;
+        // Who comes back begins anew; that somebody joined may be told twice.
+        let known = self.participants.get(id).is_some_and(|known| known.present);
+        if !known {
+            self.participants.insert(id.clone(), fresh);
+        }
     }
 
     fn with(&mut self, id: &ParticipantId, change: impl FnOnce(&mut Participant)) {

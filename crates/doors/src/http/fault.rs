@@ -113,6 +113,8 @@ fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
         SpaceRefusal::Empty => (StatusCode::BAD_REQUEST, "Message is required"),
         SpaceRefusal::TooLong(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Message too long"),
         SpaceRefusal::NoSuchParticipant(_) => (StatusCode::NOT_FOUND, "No such participant"),
+        SpaceRefusal::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "No such agent"),
+        SpaceRefusal::NoSuchConversation(..) => (StatusCode::NOT_FOUND, "No such conversation"),
         SpaceRefusal::NotAnAgent(_) => (StatusCode::BAD_REQUEST, "Not an agent"),
         SpaceRefusal::Gone(_) | SpaceRefusal::NobodyThere => (StatusCode::CONFLICT, "Agent gone"),
         SpaceRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "Agent busy"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
-use wh_client::{Gone, Look, Lost, Shown, Start, Subscription, Surface};
+use wh_client::{Conversation, Gone, Look, Lost, Shown, Start, Subscription, Surface};
 use wh_core::event::{Cursor, Event, Notice, Numbered};
 use wh_core::space::ParticipantId;
 use wh_screen::render;
@@ -17,7 +17,6 @@ use super::fault::Fault;
 use super::screen::cursor_body;
 use super::serve::{Closing, closed};
 use super::space;
-use wh_client::Conversation;
 use super::state::client_state;
 use crate::time::iso;
 
@@ -26,14 +25,14 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// What of the screen is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Frames {
+pub(crate) enum Frames {
     #[default]
     None,
     Plain,
     Raw,
 }
 
-pub(super) struct Feed {
+pub(crate) struct Feed {
     surface: Surface,
     conversation: Option<Conversation>,
     subscription: Subscription,
@@ -52,9 +51,20 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Fault> {
+    pub(super) async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Fault> {
         let Door { surface, conversation, closing, watchers, .. } = door;
         let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
+        Ok(Self::of(surface, conversation, closing, place, (after, frames, rate)).await?)
+    }
+
+    /// The same, onto any surface, in a place that is taken already.
+    pub async fn of(
+        surface: Surface,
+        conversation: Option<Conversation>,
+        closing: Closing,
+        place: OwnedSemaphorePermit,
+        (after, frames, rate): (Option<Cursor>, Frames, u32),
+    ) -> Result<Self, Gone> {
         let (start, subscription) = surface.subscribe(after).await?;
         let now = Instant::now();
         let mut feed = Self {
@@ -76,7 +86,7 @@ impl Feed {
         Ok(feed)
     }
 
-    async fn start(&mut self, start: Start) -> Result<(), Fault> {
+    async fn start(&mut self, start: Start) -> Result<(), Gone> {
         match start {
             // Frames have no numbers: who comes back is shown the screen as it is.
             Start::Resumed => self.frame_due = self.frames != Frames::None,
@@ -99,6 +109,12 @@ impl Feed {
             }
         }
         Ok(())
+    }
+
+    /// Where the reader stands.
+    pub fn cursor(&self) -> (String, u64) {
+        let Cursor { epoch, seq } = self.subscription.cursor();
+        (epoch.to_string(), *seq)
     }
 
     /// What is sent next; nothing when it is over. Cancel safe.

@@ -4,14 +4,14 @@ mod access;
 mod body;
 mod drawn;
 mod fault;
-mod feed;
+pub(crate) mod feed;
 mod input;
 mod metrics;
 mod openapi;
 mod patient;
 mod screen;
 mod screenshot;
-mod serve;
+pub(crate) mod serve;
 mod sessions;
 mod space;
 mod state;
@@ -35,6 +35,7 @@ use fault::Fault;
 use metrics::Meters;
 pub use serve::{Closing, serve};
 pub use sessions::daemon_router;
+pub(crate) use space::questions_of;
 pub use wh_client::Conversation;
 
 /// What every handler knows.

@@ -30,7 +30,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 pub type Closing = watch::Receiver<bool>;
 
 /// Waits for the moment to close. Also comes when nobody is left who could say so.
-pub(super) async fn closed(closing: &mut Closing) {
+pub(crate) async fn closed(closing: &mut Closing) {
     let _ = closing.wait_for(|closing| *closing).await;
 }
 

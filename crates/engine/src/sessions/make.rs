@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::info;
 use wh_agents::port::Start;
-use wh_client::{Conversation, CreateError, Ending, NewSession, Session, Space, Ui, What};
+use wh_client::{SESSION_VARIABLE, Conversation, CreateError, Ending, NewSession, Session, Space, Ui, What};
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
 use wh_core::terminal::Exit;
@@ -19,9 +19,6 @@ use crate::terminal::{self, HostSpec, TerminalSpec};
 
 /// What a session's terminal says that it is.
 const TERM: &str = "xterm-256color";
-
-/// The variable by which everything that runs in a session is known to do so.
-pub const SESSION_VARIABLE: &str = "WH_SESSION";
 
 /// The person in the conversations of a daemon.
 const PERSON: &str = "human";

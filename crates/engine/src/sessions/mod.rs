@@ -4,8 +4,6 @@
 mod make;
 mod name;
 
-pub use make::SESSION_VARIABLE;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

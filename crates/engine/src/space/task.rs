@@ -1,14 +1,15 @@
 //! The task that owns a space. One loop hears everybody (the doors, the agents, the clock), tells the machine, and does
 //! what the machine says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{debug, warn};
 use wh_agents::port::Harness;
-use wh_client::{Pulse, SpaceRequest, SpaceWatch, Updates};
+use wh_client::{Pulse, RosterRequest, SpaceRequest, SpaceWatch, Updates};
 use wh_core::event::{Cursor, Epoch, FellOut, Journal};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Done, Refusal};
@@ -17,6 +18,7 @@ use wh_core::space::harness::{Order, Report};
 use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
 
 use super::growth::Growth;
+use super::roster::{Arrival, Desk};
 
 /// Events handed out at once: enough to catch up quickly, few enough not to keep the space waiting.
 const AT_ONCE: usize = 512;
@@ -30,10 +32,18 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(super) struct Task {
     machine: Space,
     requests: mpsc::Receiver<SpaceRequest>,
-    arrivals: mpsc::Receiver<(ParticipantId, Harness)>,
+    arrivals: mpsc::Receiver<Arrival>,
+    /// Held by those who start and end agents.
+    line: mpsc::Sender<Arrival>,
+    desk: Arc<Desk>,
     orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
-    reports: mpsc::Receiver<(ParticipantId, Report)>,
-    reporter: mpsc::Sender<(ParticipantId, Report)>,
+    reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
+    reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
+    /// Which of those that came under a name is the present one: what an earlier one still says is not its word.
+    present: HashMap<ParticipantId, u64>,
+    came: u64,
+    /// Who is to end, and who waits for that.
+    leaving: HashMap<ParticipantId, Vec<oneshot::Sender<()>>>,
     replies: HashMap<Ticket, oneshot::Sender<Result<Done, Refusal>>>,
     next_ticket: u64,
     journal: Journal<Event>,
@@ -49,7 +59,8 @@ impl Task {
         name: &str,
         me: ParticipantId,
         requests: mpsc::Receiver<SpaceRequest>,
-        arrivals: mpsc::Receiver<(ParticipantId, Harness)>,
+        (line, arrivals): (mpsc::Sender<Arrival>, mpsc::Receiver<Arrival>),
+        desk: Arc<Desk>,
     ) -> Self {
         let started = now();
         let (machine, effects) = Space::new(name, me, started);
@@ -59,9 +70,14 @@ impl Task {
             machine,
             requests,
             arrivals,
+            line,
+            desk,
             orders: HashMap::new(),
             reports,
             reporter,
+            present: HashMap::new(),
+            came: 0,
+            leaving: HashMap::new(),
             replies: HashMap::new(),
             next_ticket: 0,
             journal: Journal::new(Epoch::new(&format!("s{:x}", since.as_micros()))),
@@ -83,8 +99,8 @@ impl Task {
                     Some(request) => self.serve(request),
                     None => break,
                 },
-                Some((id, harness)) = self.arrivals.recv() => self.welcome(id, harness),
-                Some((id, report)) = self.reports.recv() => self.heard(id, report),
+                Some(arrival) = self.arrivals.recv() => self.arrives(arrival),
+                Some((id, came, report)) = self.reports.recv() => self.heard(id, came, report),
                 () = sleep_until_time(wake) => self.happens(Input::Tick),
                 () = sleep_until(deadline) => {
                     warn!("some agents did not end in time");
@@ -110,6 +126,7 @@ impl Task {
                 let _ = reply.send(SpaceWatch { state, end, revision, pulse: self.pulse.subscribe() });
             }
             SpaceRequest::Updates { after, revision, reply } => drop(reply.send(self.updates(&after, revision))),
+            SpaceRequest::Roster(request) => self.roster(request),
             SpaceRequest::End(reply) => {
                 let deadline = Instant::now() + LAST_WORDS;
                 self.ending.get_or_insert_with(|| (Vec::new(), deadline)).0.push(reply);
@@ -132,12 +149,54 @@ impl Task {
         Ok(Updates { events, items, frames, revision: Some(self.growth.revision()) })
     }
 
-    fn welcome(&mut self, id: ParticipantId, harness: Harness) {
-        if self.ending.is_some() || self.orders.contains_key(&id) {
+    /// What is slow is done apart; a space that is ending starts nobody.
+    fn roster(&mut self, request: RosterRequest) {
+        let desk = Arc::clone(&self.desk);
+        match request {
+            RosterRequest::Agents(reply) => {
+                let present: HashSet<String> = self.orders.keys().map(ToString::to_string).collect();
+                tokio::spawn(async move { reply.send(desk.cards(present).await) });
+            }
+            RosterRequest::Conversations { agent, reply } => {
+                tokio::spawn(async move { reply.send(desk.conversations(&agent).await) });
+            }
+            RosterRequest::Invite { reply, .. } if self.ending.is_some() => {
+                let _ = reply.send(Err(Refusal::Failed("the space is ending".to_owned())));
+            }
+            RosterRequest::Invite { agent, conversation, reply } => {
+                let present = self.orders.contains_key(&ParticipantId::from(agent.as_str()));
+                let line = self.line.clone();
+                tokio::spawn(async move { reply.send(desk.invite(&line, &agent, conversation, present).await) });
+            }
+        }
+    }
+
+    fn arrives(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Enrol(id, harness, reply) => {
+                let welcome = self.welcome(id, harness);
+                reply.map(|reply| reply.send(welcome));
+            }
+            Arrival::Leave(id, reply) => {
+                // An agent whose orders are closed ends.
+                if self.orders.remove(&id).is_some() {
+                    self.leaving.entry(id).or_default().push(reply);
+                } else {
+                    let _ = reply.send(());
+                }
+            }
+        }
+    }
+
+    fn welcome(&mut self, id: ParticipantId, harness: Harness) -> bool {
+        if self.ending.is_some() || self.orders.contains_key(&id) || self.leaving.contains_key(&id) {
             debug!(%id, "an agent came that cannot take part");
-            return;
+            return false;
         }
         let Harness { orders, mut reports } = harness;
+        self.came += 1;
+        let came = self.came;
+        self.present.insert(id.clone(), came);
         self.orders.insert(id.clone(), orders);
         self.happens(Input::Enrol(id.clone()));
         let reporter = self.reporter.clone();
@@ -145,26 +204,39 @@ impl Task {
             let mut said_so = false;
             while let Some(report) = reports.recv().await {
                 said_so |= matches!(report, Report::Gone(_));
-                if reporter.send((id.clone(), report)).await.is_err() {
+                if reporter.send((id.clone(), came, report)).await.is_err() {
                     return;
                 }
             }
             if !said_so {
-                let _ = reporter.send((id, Report::Gone(Some("it ended without a word".to_owned())))).await;
+                let _ = reporter.send((id, came, Report::Gone(Some("it ended without a word".to_owned())))).await;
             }
         });
+        true
     }
 
-    fn heard(&mut self, id: ParticipantId, report: Report) {
+    fn heard(&mut self, id: ParticipantId, came: u64, report: Report) {
+        if self.present.get(&id) != Some(&came) {
+            return;
+        }
         let gone = matches!(report, Report::Gone(_));
         // An end that was asked for is no failure, whatever the agent says about it.
-        let report = if gone && self.ending.is_some() { Report::Gone(None) } else { report };
+        let asked = self.ending.is_some() || self.leaving.contains_key(&id);
+        let report = if gone && asked { Report::Gone(None) } else { report };
         self.happens(Input::Report(id.clone(), report));
         if gone {
-            self.orders.remove(&id);
+            self.has_gone(&id);
             if self.ending.is_some() && self.everybody_is_gone() {
                 self.ended();
             }
+        }
+    }
+
+    fn has_gone(&mut self, id: &ParticipantId) {
+        self.orders.remove(id);
+        self.present.remove(id);
+        for reply in self.leaving.remove(id).into_iter().flatten() {
+            let _ = reply.send(());
         }
     }
 
@@ -224,7 +296,7 @@ impl Task {
             let _ = reply.send(answer);
         }
         for (id, reason) in lost {
-            self.orders.remove(&id);
+            self.has_gone(&id);
             self.happens(Input::Report(id, Report::Gone(Some(reason.to_owned()))));
         }
     }

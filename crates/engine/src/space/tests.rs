@@ -1,3 +1,5 @@
+mod inviting;
+
 use std::time::Duration;
 
 use wh_agents::port::{Harness, Inside};

@@ -14,7 +14,7 @@ use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
 use wh_doors::http::Conversation;
-use wh_engine::space::RunningSpace;
+use wh_engine::space::{Roster, RunningSpace};
 use wh_engine::terminal::{self, Host, HostSpec, Hosted, ScreenSpec};
 use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
@@ -170,7 +170,8 @@ impl SpaceArguments {
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         self.own_name()?;
         let directory = self.directory()?;
-        let agents = self.known_agents(&agents::catalog(&directory)?)?;
+        let catalog = agents::catalog(&directory)?;
+        let agents = self.known_agents(&catalog)?;
         let control = self.control.open().await?;
         let mut start = Start::new(&directory);
         start.arguments = std::mem::take(&mut self.arguments);
@@ -180,12 +181,14 @@ impl SpaceArguments {
             None => self.latest.then_some(Resume::Latest),
         };
         start.may_skip_permissions = self.allow_skipping_permissions;
+        // Who is invited later works in the same place under the same rules, and chooses everything else itself.
+        let later = Start { may_skip_permissions: start.may_skip_permissions, ..Start::new(&directory) };
         let mut started = Vec::new();
         for agent in agents {
             let harness = agent.start(start.clone()).await.map_err(|error| cannot_start(&error))?;
             started.push((agent.facts(), harness));
         }
-        let opened = self.open(started, person.as_ref(), control, directory).await?;
+        let opened = self.open(started, Roster { catalog, start: later }, person.as_ref(), control).await?;
         let code = opened.live(person, &mut signals).await;
         Ok(ExitCode::from(code))
     }
@@ -228,13 +231,14 @@ impl SpaceArguments {
     async fn open(
         self,
         started: Vec<(AgentFacts, Harness)>,
+        roster: Roster,
         person: Option<&Person>,
         control: Option<Control>,
-        directory: PathBuf,
     ) -> Result<OpenSpace, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
         let me = self.own_name()?;
-        let running = RunningSpace::start(&self.name, me.clone());
+        let directory = roster.start.directory.clone();
+        let running = RunningSpace::with_roster(&self.name, me.clone(), roster);
         let mut titles = Vec::new();
         for (facts, harness) in started {
             running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;

@@ -5,13 +5,12 @@ use serde_json::Value;
 
 use super::control::{ControlKind, ControlProblem, ControlRequest};
 use super::envelope::{ErrorCode, Failure, Request};
-use super::session::SessionSummary;
 use super::stream::Cursor;
-use crate::control::QuestionBody;
+use crate::control::{QuestionBody, SessionSummary};
 
 /// The commands by name.
-pub const COMMANDS: [&str; 8] =
-    ["control", "capabilities", "list", "session", "subscribe", "create", "answer", "health"];
+pub const COMMANDS: [&str; 9] =
+    ["control", "capabilities", "list", "session", "subscribe", "create", "answer", "attach", "health"];
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +27,8 @@ pub enum Command {
     Subscribe(Subscribe),
     /// A new session: [`Created`].
     Create(Create),
+    /// A terminal for a session: [`Attached`], and then the frames of [`attach`](crate::attach).
+    Attach(Attach),
     /// Whether the daemon is well: [`Health`].
     Health,
 }
@@ -136,6 +137,22 @@ pub struct Created {
     pub duplicate: bool,
 }
 
+/// Asks for a session's screen and keyboard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attach {
+    /// Which session, by its id or name.
+    pub session_id: String,
+    /// The size of the caller's terminal.
+    pub size: WindowSize,
+}
+
+/// Answers [`Attach`]; what follows on the line is no JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attached {
+    /// The session.
+    pub session: SessionSummary,
+}
+
 /// Answers `health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
@@ -166,6 +183,7 @@ impl Command {
             "list" => Self::List(fields(payload, &[])?),
             "session" => Self::Session(fields(payload, &["session_id"])?),
             "subscribe" => Self::Subscribe(fields(payload, &["session_id"])?),
+            "attach" => Self::Attach(fields(payload, &["session_id", "size"])?),
             "create" => Self::Create(create(payload)?),
             other => {
                 let known = COMMANDS.join(", ");

@@ -5,19 +5,18 @@ mod capabilities;
 mod command;
 mod control;
 mod envelope;
-mod session;
 mod stream;
 
 pub use capabilities::{Capabilities, ControlCapabilities, Limits};
 pub use command::{
-    COMMANDS, Command, Create, Created, Health, List, Listed, Seen, Session, Subscribe, Subscribed, WindowSize,
+    Attach, Attached, COMMANDS, Command, Create, Created, Health, List, Listed, Seen, Session, Subscribe, Subscribed, WindowSize,
 };
 pub use control::{
     CONTROL_VERSION, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlProblem,
     ControlReason, ControlRequest, ControlResult, ControlStdin, ContentRef, Decision, Meta,
 };
 pub use envelope::{Body, Credential, ErrorCode, Failure, Request, Response, UNKNOWN_REQUEST, VERSION};
-pub use session::{SessionKind, SessionStatus, SessionSummary};
+pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
 pub use stream::{Cursor, StreamLine};
 
 /// Bytes of one line. A text of a megabyte fits even if each of its bytes has to be escaped.

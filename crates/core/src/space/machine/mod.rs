@@ -44,7 +44,7 @@ pub struct Now {
 /// What happens.
 #[derive(Debug)]
 pub enum Input {
-    /// An agent takes part; its harness is being started.
+    /// An agent takes part, for the first time or again; its harness is being started.
     Enrol(ParticipantId),
     /// A door asks for something.
     Command {
@@ -212,7 +212,7 @@ impl Space {
     }
 
     fn enrol(&mut self, id: ParticipantId) {
-        if self.sessions.contains_key(&id) {
+        if self.sessions.get(&id).is_some_and(|session| !matches!(session.life, Life::Gone(_))) {
             return;
         }
         self.publish(Event::Joined(id.clone(), Role::Agent));

@@ -4,6 +4,7 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
+use wh_client::{Conversation, Gone};
 use wh_core::request::RequestId;
 use wh_core::slash::{self, Slash};
 use wh_core::space::command::{Command, Done};
@@ -24,10 +25,20 @@ use crate::http::{Door, body};
 
 pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
     let Some(conversation) = &door.conversation else { return Ok(Json(QuestionsBody { questions: Vec::new() })) };
+    Ok(Json(QuestionsBody { questions: open_questions(conversation).await? }))
+}
+
+/// What waits for an answer in a conversation, if there is one.
+pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {
+    match conversation {
+        Some(conversation) => open_questions(conversation).await.unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>, Gone> {
     let open = conversation.space.look(|state| state.questions().cloned().collect::<Vec<_>>()).await?;
-    let questions =
-        open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect();
-    Ok(Json(QuestionsBody { questions }))
+    Ok(open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect())
 }
 
 pub(in crate::http) async fn answer(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {

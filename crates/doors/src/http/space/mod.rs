@@ -7,6 +7,7 @@ mod state;
 
 use wh_client::Conversation;
 
+pub(crate) use commands::questions_of;
 pub(super) use commands::{answer, command, interrupt, questions, receipt};
 pub(super) use happened::event_body;
 pub(super) use remote::{history, message};

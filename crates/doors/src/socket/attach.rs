@@ -1,0 +1,161 @@
+//! A person's terminal on a session: its screen is drawn there by what has changed, and what is typed there is typed here. Several
+//! may be attached; the smallest decides the size.
+
+use std::io;
+
+use bytes::Bytes;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::OwnedWriteHalf;
+use wh_client::{Look, Session, Surface};
+use wh_core::session::Sight;
+use wh_core::terminal::Size;
+use wh_screen::render::{ENTER, LEAVE, Redraw};
+use wh_wire::attach::{FromPerson, HEADER, ToPerson, header};
+use wh_wire::socket::{Attach, Attached, ErrorCode, Failure, Response};
+
+use super::Door;
+use super::connection::{Reader, send};
+use crate::http::serve::closed;
+use crate::sessions::summary;
+
+/// Whether this session can be attached to from there.
+pub(super) fn may(session: &Session, pid: Option<i32>) -> Result<Surface, Failure> {
+    let refuse = |message: String| Failure::new(ErrorCode::Unauthorized, message);
+    let ended = || {
+        let message = format!("{} has ended; `wh logs` tells what it said", session.name());
+        Failure::new(ErrorCode::SessionNotFound, message)
+    };
+    if pid.is_some_and(|pid| session.contains(pid)) {
+        return Err(refuse("a session cannot be attached to from inside itself".to_owned()));
+    }
+    match (&session.surface, &session.conversation, session.ended()) {
+        // What was said can be looked at after the end.
+        (Some(surface), Some(_), _) | (Some(surface), None, None) => Ok(surface.clone()),
+        _ => Err(ended()),
+    }
+}
+
+/// Somebody's place among those who watch, given back whatever happens.
+struct Seat<'a> {
+    session: &'a Session,
+    surface: &'a Surface,
+    number: u64,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if let Some(size) = self.session.audience.leave(self.number) {
+            let surface = self.surface.clone();
+            tokio::spawn(async move { surface.resize(size, None).await });
+        }
+    }
+}
+
+pub(super) async fn serve(
+    door: &Door,
+    session: &Session,
+    surface: Surface,
+    wanted: Attach,
+    id: &str,
+    mut reader: Reader,
+    mut writer: OwnedWriteHalf,
+) -> io::Result<()> {
+    let size = Size::nearest(wanted.size.width, wanted.size.height);
+    let (number, fits) = session.audience.enter(size);
+    let seat = Seat { session, surface: &surface, number };
+    // A size that cannot be had is seen on the screen.
+    let _ = surface.resize(fits, None).await;
+    let attached = Attached { session: summary(session).await };
+    send(&mut writer, &Response::ok(id, &attached).encode()).await?;
+    send(&mut writer, &ToPerson::Draw(ENTER.as_bytes().to_vec()).encode()).await?;
+    let reason = show(door, &seat, &mut reader, &mut writer).await?;
+    let Some(reason) = reason else { return Ok(()) };
+    send(&mut writer, &ToPerson::Draw(LEAVE.as_bytes().to_vec()).encode()).await?;
+    send(&mut writer, &ToPerson::Over(reason).encode()).await
+}
+
+/// Draws and types until it is over; why, if the person is still there to hear it.
+async fn show(
+    door: &Door,
+    seat: &Seat<'_>,
+    reader: &mut Reader,
+    writer: &mut OwnedWriteHalf,
+) -> io::Result<Option<String>> {
+    let gone = || Ok(Some("the session is gone".to_owned()));
+    let Seat { session, surface, number } = *seat;
+    let Ok(watch) = surface.watch().await else { return gone() };
+    let (mut frames, mut closing, mut redraw) = (watch.frames, door.closing.clone(), Redraw::default());
+    let mut over = None;
+    let mut input = Input::default();
+    let dismissed = session.audience.dismissed(number);
+    tokio::pin!(dismissed);
+    loop {
+        frames.borrow_and_update();
+        let Ok(shown) = surface.look(Look { sight: Sight::Now, ..Look::default() }).await else { return gone() };
+        let drawn = redraw.draw(&shown.frame);
+        if !drawn.is_empty() {
+            send(writer, &ToPerson::Draw(drawn.into_bytes()).encode()).await?;
+        }
+        if let Some(reason) = over {
+            return Ok(Some(reason));
+        }
+        loop {
+            tokio::select! {
+                changed = frames.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return gone(),
+                },
+                said = input.next(reader) => match said? {
+                    None => return Ok(None),
+                    Some(FromPerson::Typed(bytes)) => {
+                        session.audience.typed(number);
+                        if surface.keyboard(Bytes::from(bytes)).await.is_err() {
+                            return gone();
+                        }
+                    }
+                    Some(FromPerson::Resized(columns, rows)) => {
+                        let fits = session.audience.resize(number, Size::nearest(columns, rows));
+                        let _ = surface.resize(fits, None).await;
+                        redraw.forget();
+                        break;
+                    }
+                    Some(FromPerson::Back) => {
+                        redraw.forget();
+                        break;
+                    }
+                },
+                () = &mut dismissed => return Ok(Some("detached".to_owned())),
+                // What an agent has said can still be looked at; a program's terminal is over.
+                () = session.until_ended(), if session.conversation.is_none() => {
+                    over = Some(format!("{} has ended", session.name()));
+                    break;
+                }
+                () = closed(&mut closing) => return Ok(Some("the daemon is stopping".to_owned())),
+            }
+        }
+    }
+}
+
+/// Frames from the person's side; a frame may come in pieces.
+#[derive(Default)]
+struct Input(Vec<u8>);
+
+impl Input {
+    /// The next frame; nothing at the end. Cancel safe: what has come is kept.
+    async fn next(&mut self, reader: &mut Reader) -> io::Result<Option<FromPerson>> {
+        let bad = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        loop {
+            if let Some(start) = self.0.first_chunk::<HEADER>() {
+                let (kind, length) = header(*start).map_err(bad)?;
+                if self.0.len() >= HEADER + length {
+                    let body = self.0[HEADER..HEADER + length].to_vec();
+                    self.0.drain(..HEADER + length);
+                    return FromPerson::decode(kind, body).map(Some).map_err(bad);
+                }
+            }
+            if reader.read_buf(&mut self.0).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+}

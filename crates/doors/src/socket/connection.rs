@@ -1,0 +1,172 @@
+//! One connection: its requests, one after the other, and their answers.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use wh_client::{Caller, CreateError, NewSession, Session, What};
+use wh_core::terminal::Size;
+use wh_wire::socket::{
+    Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen, UNKNOWN_REQUEST,
+};
+
+use super::lines::{self, Line};
+use super::{Door, attach, subscribe};
+use crate::http::questions_of;
+use crate::http::serve::closed;
+use crate::sessions::summary;
+
+/// How long a peer may take nothing of an answer before it is dropped.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// The size of a screen unless the caller wants another.
+const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
+
+pub(super) type Reader = BufReader<OwnedReadHalf>;
+
+/// Says to somebody else that this is not for them.
+pub(super) async fn turn_away(stream: UnixStream) {
+    let (_, mut writer) = stream.into_split();
+    let message = "this socket belongs to another user";
+    let _ = send(&mut writer, &Response::failed(UNKNOWN_REQUEST, ErrorCode::Unauthorized, message).encode()).await;
+}
+
+/// Sends bytes to a peer that has to take them.
+pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
+    match tokio::time::timeout(STALLED, writer.write_all(bytes)).await {
+        Ok(written) => written,
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing")),
+    }
+}
+
+/// Answers requests until the peer leaves.
+pub(super) async fn converse(stream: UnixStream, pid: Option<i32>, mut door: Door) -> io::Result<()> {
+    let (reader, mut writer) = stream.into_split();
+    let mut reader = BufReader::new(reader);
+    loop {
+        let line = tokio::select! {
+            line = lines::next(&mut reader) => line?,
+            () = closed(&mut door.closing) => return Ok(()),
+        };
+        let request = match line {
+            None => return Ok(()),
+            Some(Line::TooLong) => {
+                let message = format!("a line may have at most {LONGEST_LINE} bytes");
+                Err(Response::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message))
+            }
+            Some(Line::Whole(line)) if line.trim_ascii().is_empty() => continue,
+            Some(Line::Whole(line)) => Request::decode(&line),
+        };
+        let request = match request {
+            Ok(request) => request,
+            Err(response) => {
+                send(&mut writer, &response.encode()).await?;
+                continue;
+            }
+        };
+        let id = request.request_id.clone();
+        let response = match Command::read(&request) {
+            Err(failure) => Response::failed(id, failure.code, failure.message),
+            Ok(Command::Subscribe(wanted)) => match find(&door, &wanted.session_id) {
+                Ok(session) => return subscribe::stream(&door, &session, wanted, &id, reader, writer).await,
+                Err(failure) => Response::failed(id, failure.code, failure.message),
+            },
+            Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id) {
+                Ok(session) => match attach::may(&session, pid) {
+                    Ok(surface) => return attach::serve(&door, &session, surface, wanted, &id, reader, writer).await,
+                    Err(failure) => Response::failed(id, failure.code, failure.message),
+                },
+                Err(failure) => Response::failed(id, failure.code, failure.message),
+            },
+            Ok(command) => {
+                let caller = Caller { credential: request.credential, pid };
+                answer(&door, &id, command, caller).await
+            }
+        };
+        send(&mut writer, &response.encode()).await?;
+    }
+}
+
+fn find(door: &Door, id: &str) -> Result<Arc<Session>, Failure> {
+    let missing = || Failure::new(ErrorCode::SessionNotFound, format!("there is no session {id:?}; list names them"));
+    door.daemon.session(id).ok_or_else(missing)
+}
+
+async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Response {
+    match command {
+        Command::Control(request) => Response::ok(id, &door.controller.control(request, caller).await),
+        Command::Capabilities => Response::ok(id, &door.controller.capabilities()),
+        Command::Health => Response::ok(
+            id,
+            &Health {
+                ok: true,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                uptime: door.started.elapsed().as_secs(),
+                sessions: door.daemon.sessions().len(),
+                audit_lost: door.controller.audit_lost(),
+            },
+        ),
+        Command::List(wanted) => {
+            let mut sessions = Vec::new();
+            for session in door.daemon.sessions() {
+                if wanted.team.as_ref().is_none_or(|team| *team == session.team) {
+                    sessions.push(summary(&session).await);
+                }
+            }
+            Response::ok(id, &Listed { sessions })
+        }
+        Command::Session(wanted) => match find(door, &wanted.session_id) {
+            Ok(session) => {
+                let questions = questions_of(session.conversation.as_ref()).await;
+                Response::ok(id, &Seen { session: summary(&session).await, questions })
+            }
+            Err(failure) => Response::failed(id, failure.code, failure.message),
+        },
+        Command::Create(create) => match self::create(door, create).await {
+            Ok(created) => Response::ok(id, &created),
+            Err(failure) => Response::failed(id, failure.code, failure.message),
+        },
+        Command::Subscribe(_) | Command::Attach(_) => {
+            Response::failed(id, ErrorCode::InternalError, "this takes the whole connection")
+        }
+    }
+}
+
+async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
+    let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
+    let path = create.cwd.map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let directory = path.canonicalize().ok().filter(|found| path.is_absolute() && found.is_dir());
+    let directory =
+        directory.ok_or_else(|| invalid(format!("cwd {:?} is not the absolute path of a directory", path.display())))?;
+    let size = match create.size {
+        Some(size) => Size::new(size.width, size.height).ok_or_else(|| invalid("no terminal has this size".to_owned()))?,
+        None => USUAL_SIZE,
+    };
+    let what = match (create.agent, create.command) {
+        (Some(agent), _) => What::Agent {
+            agent,
+            model: create.model,
+            mode: create.mode,
+            may_skip_permissions: false,
+            arguments: Vec::new(),
+        },
+        (None, command) => What::Program(command.unwrap_or_default().into_iter().map(OsString::from).collect()),
+    };
+    let wanted = NewSession { what, name: create.name, team: create.team, directory, size, environment: None };
+    let session = door.daemon.create(wanted).await.map_err(|error| match &error {
+        CreateError::NoSuchAgent { .. } => Failure::new(ErrorCode::AgentNotFound, error.to_string()),
+        CreateError::BadName(_) | CreateError::NameTaken(_) | CreateError::Nothing => invalid(error.to_string()),
+        CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
+        CreateError::Failed { message, hint } => {
+            let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            Failure::new(ErrorCode::InternalError, format!("{message}{hint}"))
+        }
+        _ => Failure::new(ErrorCode::InternalError, error.to_string()),
+    })?;
+    Ok(Created { session: summary(&session).await, duplicate: false })
+}

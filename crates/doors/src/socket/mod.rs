@@ -1,0 +1,96 @@
+//! The socket door: one JSON object a line, a request and its answer, several on one connection. Described for its users in
+//! `docs/socket.md`.
+
+mod attach;
+mod connection;
+mod lines;
+mod subscribe;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tracing::{debug, warn};
+use wh_client::{Controller, Daemon};
+
+use crate::http::serve::{Closing, closed};
+
+/// Connections at once. Further ones wait in the system's queue.
+const MOST_CONNECTIONS: usize = 512;
+
+/// Out of descriptors, say: others will be freed, and a tight loop would not help.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// What every connection knows.
+#[derive(Clone)]
+pub(crate) struct Door {
+    daemon: Arc<dyn Daemon>,
+    controller: Arc<dyn Controller>,
+    started: Instant,
+    closing: Closing,
+}
+
+/// Makes the socket, for this user alone. One that is there already is taken away: its owner is known to be gone.
+pub fn bind(path: &Path) -> io::Result<UnixListener> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    // The directory is this user's alone; nobody else has come so far.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Serves until `closing` says so.
+pub async fn serve(
+    listener: UnixListener,
+    daemon: Arc<dyn Daemon>,
+    controller: Arc<dyn Controller>,
+    mut closing: Closing,
+) {
+    let door = Door { daemon, controller, started: Instant::now(), closing: closing.clone() };
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let accept = async {
+            let place = Arc::clone(&places).acquire_owned().await.ok();
+            (place, listener.accept().await)
+        };
+        tokio::select! {
+            (place, accepted) = accept => match accepted {
+                Ok((stream, _)) => {
+                    let door = door.clone();
+                    tokio::spawn(async move {
+                        welcome(stream, door).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    debug!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                }
+            },
+            () = closed(&mut closing) => return,
+        }
+    }
+}
+
+/// Lets one in who is this user.
+async fn welcome(stream: UnixStream, door: Door) {
+    let peer = match stream.peer_cred() {
+        Ok(peer) => peer,
+        Err(error) => return debug!(%error, "a connection without a peer"),
+    };
+    if peer.uid() != nix::unistd::geteuid().as_raw() {
+        warn!(uid = peer.uid(), "another user was turned away");
+        return connection::turn_away(stream).await;
+    }
+    if let Err(error) = connection::converse(stream, peer.pid(), door).await {
+        debug!(%error, "a connection broke");
+    }
+}

@@ -1,0 +1,200 @@
+//! The agents that could take part in a space: asked without being started, and started when somebody invites one. What
+//! is slow runs in tasks of its own; the space's task only hears the outcome.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use wh_agents::port::{Agent, Harness, Installation, Login, ManageError, Readiness, Resume, Start, Surroundings};
+use wh_agents::{Catalog, StartError};
+use wh_core::space::ParticipantId;
+use wh_core::space::command::Refusal;
+use wh_core::space::roster::{AgentCard, ConversationCard, LoginState, conversation_id};
+
+/// How long it is believed what an agent said of its installation and login. A login or a logout ends that at once.
+const BELIEVED: Duration = Duration::from_secs(30);
+
+/// How long an agent that is to begin anew may take to end.
+const LEAVING: Duration = Duration::from_secs(15);
+
+/// The agents that there are, and how they are started.
+#[derive(Debug, Clone)]
+pub struct Roster {
+    /// Which.
+    pub catalog: Catalog,
+    /// Where they work and what they may; which conversation, model and mode is said with each invitation.
+    pub start: Start,
+}
+
+/// What the space's task is asked by those who start and end agents.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// It takes part from now on.
+    Enrol(ParticipantId, Harness, Option<oneshot::Sender<bool>>),
+    /// It is to end; told once it is gone.
+    Leave(ParticipantId, oneshot::Sender<()>),
+}
+
+/// The roster, as the space's task holds it.
+pub(super) struct Desk {
+    roster: Roster,
+    state: Mutex<DeskState>,
+}
+
+#[derive(Default)]
+struct DeskState {
+    /// What agents said of themselves, and when.
+    checked: HashMap<String, (Instant, Readiness)>,
+    /// What an agent calls the conversation that we call so.
+    names: HashMap<(String, String), String>,
+    /// Who is being started.
+    inviting: HashSet<String>,
+}
+
+/// While there is one, nobody else starts this agent.
+struct Inviting<'a>(&'a Desk, String);
+
+impl Drop for Inviting<'_> {
+    fn drop(&mut self) {
+        self.0.state().inviting.remove(&self.1);
+    }
+}
+
+impl Desk {
+    pub fn new(roster: Roster) -> Self {
+        Self { roster, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, DeskState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn here(&self) -> Surroundings {
+        Surroundings::from(&self.roster.start)
+    }
+
+    fn agent(&self, id: &str) -> Result<Arc<dyn Agent>, Refusal> {
+        self.roster.catalog.by_id(id).ok_or_else(|| Refusal::NoSuchAgent(id.to_owned()))
+    }
+
+    /// Whether an agent can be used, as it said not long ago or says now.
+    async fn check(&self, agent: &dyn Agent) -> Readiness {
+        let id = agent.facts().id;
+        if let Some((at, known)) = self.state().checked.get(&id)
+            && at.elapsed() < BELIEVED
+        {
+            return known.clone();
+        }
+        let readiness = agent.check().await;
+        self.state().checked.insert(id, (Instant::now(), readiness.clone()));
+        readiness
+    }
+
+    /// Every agent, all asked at once: each may have to start a program that takes a second.
+    pub async fn cards(self: Arc<Self>, present: HashSet<String>) -> Vec<AgentCard> {
+        let asked = self.roster.catalog.agents().iter().cloned().map(|agent| {
+            let desk = Arc::clone(&self);
+            tokio::spawn(async move {
+                let readiness = desk.check(agent.as_ref()).await;
+                (agent.facts(), readiness)
+            })
+        });
+        let mut cards = Vec::new();
+        for asked in asked.collect::<Vec<_>>() {
+            if let Ok((facts, readiness)) = asked.await {
+                let taking_part = present.contains(&facts.id);
+                cards.push(card(facts.id, facts.title, readiness, taking_part));
+            }
+        }
+        cards
+    }
+
+    /// The conversations that an agent keeps. What it calls them is remembered, and stays here.
+    pub async fn conversations(&self, id: &str) -> Result<Vec<ConversationCard>, Refusal> {
+        let here = self.here();
+        let kept = self.agent(id)?.conversations(&here).await.map_err(unmanaged)?;
+        let mut state = self.state();
+        let card = |kept: wh_agents::port::Kept| {
+            let ours = conversation_id(id, &kept.name);
+            state.names.insert((id.to_owned(), ours.clone()), kept.name);
+            ConversationCard { id: ours, title: kept.title, at: kept.at, directory: kept.directory }
+        };
+        Ok(kept.into_iter().map(card).collect())
+    }
+
+    async fn own_name(&self, agent: &str, conversation: &str) -> Result<String, Refusal> {
+        let key = (agent.to_owned(), conversation.to_owned());
+        let known = self.state().names.get(&key).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        self.conversations(agent).await?;
+        let known = self.state().names.get(&key).cloned();
+        known.ok_or_else(|| Refusal::NoSuchConversation(agent.to_owned(), conversation.to_owned()))
+    }
+
+    /// Has an agent take part. `present`: it does already.
+    pub async fn invite(
+        &self,
+        line: &mpsc::Sender<Arrival>,
+        id: &str,
+        conversation: Option<String>,
+        present: bool,
+    ) -> Result<(), Refusal> {
+        let agent = self.agent(id)?;
+        if !self.state().inviting.insert(id.to_owned()) {
+            return Err(Refusal::Failed(format!("{id} is being started already")));
+        }
+        let _alone = Inviting(self, id.to_owned());
+        let resume = match conversation {
+            Some(conversation) => Some(Resume::Named(self.own_name(id, &conversation).await?)),
+            None if present => return Ok(()),
+            None => None,
+        };
+        let start = Start { resume, ..self.roster.start.clone() };
+        let participant = ParticipantId::from(id);
+        if present {
+            let (gone, waiting) = oneshot::channel();
+            let _ = line.send(Arrival::Leave(participant.clone(), gone)).await;
+            let ended = timeout(LEAVING, waiting).await;
+            ended.map_err(|_| Refusal::Failed(format!("{id} does not end; try again when it is idle")))?.ok();
+        }
+        let harness = agent.start(start).await.map_err(|error| unstarted(&error))?;
+        let (reply, enrolled) = oneshot::channel();
+        let _ = line.send(Arrival::Enrol(participant, harness, Some(reply))).await;
+        match enrolled.await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Refusal::Failed(format!("{id} takes part already, or the space is ending"))),
+            Err(_) => Err(Refusal::NobodyThere),
+        }
+    }
+}
+
+fn card(id: String, title: String, readiness: Readiness, taking_part: bool) -> AgentCard {
+    let installed = readiness.installation.is_present();
+    let version = match readiness.installation {
+        Installation::BuiltIn => Some(env!("CARGO_PKG_VERSION").to_owned()),
+        Installation::Installed { version, .. } => version,
+        Installation::Missing => None,
+    };
+    let login = match readiness.login {
+        Login::NotNeeded => LoginState::NotNeeded,
+        Login::Yes { account } => LoginState::Yes { account },
+        Login::No => LoginState::No,
+        Login::Unknown => LoginState::Unknown,
+    };
+    AgentCard { id, title, installed, version, login, hint: readiness.hint, taking_part }
+}
+
+fn unmanaged(error: ManageError) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
+fn unstarted(error: &StartError) -> Refusal {
+    Refusal::Failed(match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    })
+}
