@@ -3,4 +3,5 @@
 
 pub mod sessions;
 pub mod space;
+pub mod store;
 pub mod terminal;

@@ -20,6 +20,13 @@ pub enum Command {
         /// What goes with it.
         attachments: Vec<Attachment>,
     },
+    /// Say something to one agent, now: refused as busy while it works, since it would have to wait here.
+    Deliver {
+        /// What.
+        text: String,
+        /// To whom.
+        to: ParticipantId,
+    },
     /// Answer a question.
     Answer {
         /// Which.

@@ -62,6 +62,11 @@ impl Session {
         self.waiting.len() < MOST_WAITING
     }
 
+    /// Whether a prompt would be given to the agent at once.
+    pub fn is_free(&self) -> bool {
+        self.life == Life::Ready && self.turn.is_none() && self.waiting.is_empty()
+    }
+
     pub fn queue(&mut self, prompt: Prompt) {
         self.waiting.push_back(prompt);
     }

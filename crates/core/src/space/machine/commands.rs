@@ -9,7 +9,7 @@ use super::super::item::{Attachment, Body, Level};
 use super::super::name::{ItemId, ParticipantId, StreamId};
 use super::super::question::{Answer, Closing};
 use super::super::receipt::{Receipt, Stage};
-use super::super::session::{Life, Prompt};
+use super::super::session::{Life, Prompt, Session};
 use super::{Effect, LONGEST_TEXT, Space, Ticket};
 use crate::request::RequestId;
 use crate::slash;
@@ -73,6 +73,7 @@ impl Space {
     fn carry_out(&mut self, ticket: Ticket, by: &ParticipantId, id: &RequestId, command: Command) -> Outcome {
         match command {
             Command::Say { text, to, attachments } => self.say(by, id, text, to, attachments),
+            Command::Deliver { text, to } => self.deliver(by, id, text, to),
             Command::Answer { question, answer } => self.answer(by, id, &question, answer),
             Command::Interrupt(whom) => self.interrupt(id, whom),
             Command::Target(target) => self.target(id, target),
@@ -161,6 +162,14 @@ impl Space {
         }
         self.commands.insert(id.clone(), (turns, None));
         Ok(Came::To(Vec::new()))
+    }
+
+    fn deliver(&mut self, by: &ParticipantId, id: &RequestId, text: String, to: ParticipantId) -> Outcome {
+        self.agent(&to)?;
+        if !self.sessions.get(&to).is_some_and(Session::is_free) {
+            return Err(Refusal::Busy(to));
+        }
+        self.say(by, id, text, Some(vec![to]), Vec::new())
     }
 
     /// The agents among those that a message is for; each of them can take it.

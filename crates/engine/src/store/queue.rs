@@ -1,0 +1,225 @@
+//! What waits for the store's thread: jobs that somebody waits for, and history that nobody does.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Semaphore, oneshot};
+
+use super::desk::Desk;
+use super::error::StoreError;
+use super::later::Later;
+
+/// How many jobs may wait. When there are as many, the next asker waits to be let in.
+const DEPTH: usize = 1024;
+
+/// How many jobs are committed together at most, so that the first of them does not wait for too many others.
+const MOST_TOGETHER: usize = 256;
+
+/// How long after a drain that failed the next one is tried, unless somebody asks for it.
+const REST: Duration = Duration::from_secs(1);
+
+/// One thing for the thread to do. It may be done more than once before it is answered: what was rolled back is.
+pub(super) trait Job: Send {
+    /// Does it, within a transaction.
+    fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError>;
+
+    /// Answers whoever waits. Called once, after the commit or when it is certain that there is none.
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+
+    /// What it has to do with the history that waits.
+    fn touches(&self) -> Touches;
+}
+
+/// What a job has to do with the history that waits to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touches {
+    /// Nothing.
+    Nothing,
+    /// It writes it.
+    Drains,
+    /// It wants to see it, if it can be had.
+    Reads,
+    /// It must not be done before it.
+    Follows,
+}
+
+/// A job that somebody waits for.
+struct Task<T, F> {
+    work: F,
+    touches: Touches,
+    done: Option<T>,
+    back: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Desk) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError> {
+        self.done = Some((self.work)(desk)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { done, back, .. } = *self;
+        let _ = back.send(outcome.and_then(|()| done.ok_or(StoreError::Closed)));
+    }
+
+    fn touches(&self) -> Touches {
+        self.touches
+    }
+}
+
+/// The history that waited, on its way to the disk.
+struct Drain {
+    later: Later,
+    queue: Arc<Queue>,
+}
+
+impl Job for Drain {
+    fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError> {
+        self.later.write(desk)
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        if let Err(error) = outcome {
+            tracing::warn!(%error, "history could not be written yet");
+            let Self { later, queue } = *self;
+            queue.lock().later.put_back(later, Instant::now() + REST);
+        }
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Drains
+    }
+}
+
+/// Between those who ask and the thread that does.
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    wake: Condvar,
+    room: Semaphore,
+}
+
+struct Waiting {
+    jobs: VecDeque<Box<dyn Job>>,
+    later: Later,
+    closed: bool,
+}
+
+/// What the thread is to do next.
+pub(super) enum Next {
+    /// These, together.
+    Jobs(Vec<Box<dyn Job>>),
+    /// It is time for the chores.
+    Chores,
+    /// Nothing ever again.
+    End,
+}
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(later: Later) -> Self {
+        let waiting = Waiting { jobs: VecDeque::new(), later, closed: false };
+        Self { waiting: Mutex::new(waiting), wake: Condvar::new(), room: Semaphore::new(DEPTH) }
+    }
+
+    /// Has something done, and waits until it is durable.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        touches: Touches,
+        work: impl FnMut(&mut Desk) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        // The thread gives the room back when it takes the job.
+        self.room.acquire().await.map_err(|_| StoreError::Closed)?.forget();
+        let (back, answer) = oneshot::channel();
+        {
+            let mut waiting = self.lock();
+            if waiting.closed {
+                return Err(StoreError::Closed);
+            }
+            waiting.jobs.push_back(Box::new(Task { work, touches, done: None, back }));
+        }
+        self.wake.notify_one();
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Leaves something in the history that waits. Nobody waits for it.
+    pub fn leave(&self, put: impl FnOnce(&mut Later) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return Err(StoreError::Closed);
+        }
+        let first = waiting.later.is_empty();
+        put(&mut waiting.later)?;
+        drop(waiting);
+        if first {
+            self.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Lets nothing more in. What is in is still done.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.room.close();
+        self.wake.notify_one();
+    }
+
+    /// Whether nothing more is let in.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Waits for something to do; for the chores not beyond `chores`.
+    pub fn next(self: &Arc<Self>, chores: Option<Instant>) -> Next {
+        let mut waiting = self.lock();
+        loop {
+            let (now, due) = (Instant::now(), waiting.later.due());
+            let drain = due.is_some_and(|due| due <= now) || (waiting.closed && !waiting.later.is_empty());
+            if drain || !waiting.jobs.is_empty() {
+                return Next::Jobs(self.take(waiting, drain));
+            }
+            if waiting.closed {
+                return Next::End;
+            }
+            if chores.is_some_and(|chores| chores <= now) {
+                return Next::Chores;
+            }
+            let until = [due, chores].into_iter().flatten().min();
+            waiting = match until {
+                Some(until) => {
+                    let patience = until.saturating_duration_since(now);
+                    self.wake.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.wake.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    fn take(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>, drain: bool) -> Vec<Box<dyn Job>> {
+        let many = waiting.jobs.len().min(MOST_TOGETHER);
+        let jobs: Vec<Box<dyn Job>> = waiting.jobs.drain(..many).collect();
+        let drain = drain || jobs.iter().any(|job| job.touches() != Touches::Nothing);
+        let later = (drain && !waiting.later.is_empty()).then(|| waiting.later.take());
+        drop(waiting);
+        self.room.add_permits(many);
+        let drain = later.map(|later| Box::new(Drain { later, queue: Arc::clone(self) }) as Box<dyn Job>);
+        drain.into_iter().chain(jobs).collect()
+    }
+
+    /// What could not be written when the store was closed.
+    pub fn abandon(&self) -> bool {
+        let mut waiting = self.lock();
+        waiting.closed = true;
+        // Whoever still waits hears that the store is closed when their job is dropped.
+        waiting.jobs.clear();
+        !waiting.later.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

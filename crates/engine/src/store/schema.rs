@@ -1,0 +1,114 @@
+//! The tables, and how a file of an earlier version becomes one of this.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::StoreError;
+
+/// "whst": by this the file says whose it is.
+pub(super) const APPLICATION: u32 = 0x7768_7374;
+
+/// What was done to the schema, in order; the file's `user_version` is how many of these it has seen. A step that was
+/// released is never edited: a change is another step.
+pub(super) const STEPS: &[&str] = &["
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+    -- state: 0 pending, 1 done, 2 cut off. Times of the wall clock are in milliseconds since 1970; stamp is store time.
+    CREATE TABLE requests (
+        team TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, request TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        state INTEGER NOT NULL,
+        result TEXT, detail TEXT,
+        began_at INTEGER NOT NULL, settled_at INTEGER,
+        epoch INTEGER NOT NULL, settled_in INTEGER,
+        stamp INTEGER NOT NULL,
+        PRIMARY KEY (team, session, agent, request)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX requests_settled ON requests (stamp) WHERE state <> 0;
+    CREATE INDEX requests_pending ON requests (epoch) WHERE state = 0;
+
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY, team TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+        agent TEXT, command TEXT NOT NULL, directory TEXT NOT NULL,
+        columns INTEGER, rows INTEGER,
+        model TEXT, mode TEXT,
+        created_at INTEGER NOT NULL, ended_at INTEGER, ended TEXT,
+        resume TEXT, extra TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX sessions_live ON sessions (team, name) WHERE ended_at IS NULL;
+    CREATE INDEX sessions_ended ON sessions (ended_at) WHERE ended_at IS NOT NULL;
+
+    -- A history without a session waits to be cleared away, a little at a time.
+    CREATE TABLE histories (
+        number INTEGER PRIMARY KEY, session TEXT UNIQUE,
+        items INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, output INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE TABLE items (
+        number INTEGER PRIMARY KEY, history INTEGER NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL,
+        UNIQUE (history, id)
+    ) STRICT;
+    CREATE INDEX items_place ON items (history, seq, number);
+    CREATE TABLE outputs (number INTEGER PRIMARY KEY, history INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+    CREATE INDEX outputs_place ON outputs (history, number);
+"];
+
+/// Takes the steps that the file has not seen, each with its number in one transaction. How many it had
+/// seen before.
+pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<usize, Trouble> {
+    let seen: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let seen = usize::try_from(seen).map_err(|_| StoreError::Corrupt(format!("its version is {seen}")))?;
+    if seen > steps.len() {
+        return Err(Trouble::Newer(u32::try_from(seen).unwrap_or(u32::MAX)));
+    }
+    for (number, step) in steps.iter().enumerate().skip(seen) {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(step)?;
+        transaction.pragma_update(None, "user_version", number as i64 + 1)?;
+        transaction.commit()?;
+    }
+    Ok(seen)
+}
+
+/// Why a file could not be brought to this version.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It has seen more steps than are known here.
+    Newer(u32),
+    /// Anything else.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_is_taken_once_and_one_that_fails_leaves_no_trace() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let steps =
+            ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y", "CREATE TABLE b (z); INSERT INTO nowhere VALUES (1)"];
+        assert_eq!(migrate(&mut connection, &steps[..1]).unwrap(), 0);
+        connection.execute("INSERT INTO a (x) VALUES (7)", []).unwrap();
+        assert_eq!(migrate(&mut connection, &steps[..2]).unwrap(), 1);
+        assert_eq!(migrate(&mut connection, &steps[..2]).unwrap(), 2);
+        let kept: (i64, Option<i64>) =
+            connection.query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(kept, (7, None));
+
+        assert!(matches!(migrate(&mut connection, &steps), Err(Trouble::Store(StoreError::Failed(_)))));
+        assert_eq!(migrate(&mut connection, &steps[..2]).unwrap(), 2, "the failed step has not counted");
+        assert!(connection.prepare("SELECT * FROM b").is_err());
+        assert!(matches!(migrate(&mut connection, &steps[..1]), Err(Trouble::Newer(2))));
+    }
+}
