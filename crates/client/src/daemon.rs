@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
-use wh_wire::socket::{Capabilities, ControlAck, ControlProblem, ControlRequest, Credential};
+use wh_wire::socket::{Capabilities, ControlAck, ControlProblem, ControlRequest, Credential, Failure};
 
 use crate::{Space, Surface, Ui, inside};
 
@@ -37,6 +37,11 @@ pub trait Daemon: Send + Sync {
     /// The one of this id or name. Names belong to the living before the dead, and to the newest of these.
     fn session(&self, id_or_name: &str) -> Option<Arc<Session>>;
 
+    /// The one of this id.
+    fn session_by_id(&self, id: &str) -> Option<Arc<Session>> {
+        self.session(id).filter(|session| session.id == id)
+    }
+
     /// Makes one.
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>>;
 
@@ -57,7 +62,7 @@ pub trait Controller: Send + Sync {
         &self,
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
         caller: Caller,
-    ) -> BoxFuture<'_, ControlAck>;
+    ) -> BoxFuture<'_, Result<ControlAck, Failure>>;
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
@@ -248,7 +253,7 @@ impl Session {
 
     /// Whether a process runs in it: it or one that it descends from was started with the session's name in its environment.
     pub fn contains(&self, pid: i32) -> bool {
-        inside::session_of(pid).contains(&self.id)
+        inside::sessions_of(pid).contains(&self.id)
     }
 
     /// The agent that runs in it.

@@ -11,7 +11,7 @@ pub const SESSION_VARIABLE: &str = "WH_SESSION";
 const DEEPEST: usize = 4096;
 
 /// The sessions that a process runs in, innermost first.
-pub(crate) fn session_of(pid: i32) -> Vec<String> {
+pub fn sessions_of(pid: i32) -> Vec<String> {
     let mut found = Vec::new();
     let mut next = Some(pid);
     for _ in 0..DEEPEST {
@@ -58,9 +58,9 @@ mod tests {
         std::io::BufRead::read_line(&mut out, &mut line).unwrap();
         let inner: i32 = line.trim().parse().unwrap();
         assert_ne!(inner, i32::try_from(child.id()).unwrap());
-        assert!(session_of(inner).contains(&"s-test".to_owned()));
+        assert!(sessions_of(inner).contains(&"s-test".to_owned()));
         drop(child.stdin.take());
         child.wait().unwrap();
-        assert!(session_of(i32::MAX).is_empty());
+        assert!(sessions_of(i32::MAX).is_empty());
     }
 }

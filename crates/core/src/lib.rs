@@ -1,7 +1,8 @@
-//! What is true: the input vocabulary, wait conditions and the session machine. No IO and no clock of its own.
+//! What is true: the input vocabulary, wait conditions, the session machine, and who may control what. No IO and no clock of its own.
 
 pub mod condition;
 pub mod event;
+pub mod gate;
 pub mod histogram;
 pub mod input;
 pub mod request;

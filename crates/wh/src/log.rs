@@ -67,8 +67,17 @@ fn file() -> PathBuf {
 
 /// Where wh keeps what must outlast it.
 pub fn state_directory() -> PathBuf {
+    own_directory("XDG_STATE_HOME", ".local/state")
+}
+
+/// Where wh looks for what its user has decided.
+pub fn config_directory() -> PathBuf {
+    own_directory("XDG_CONFIG_HOME", ".config")
+}
+
+fn own_directory(variable: &str, usual: &str) -> PathBuf {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    let state = state.unwrap_or_else(std::env::temp_dir);
-    fs::canonicalize(&state).unwrap_or(state).join("wheelhouse")
+    let base = set(variable).or_else(|| set("HOME").map(|home| home.join(usual)));
+    let base = base.unwrap_or_else(std::env::temp_dir);
+    fs::canonicalize(&base).unwrap_or(base).join("wheelhouse")
 }

@@ -99,7 +99,10 @@ fn find(door: &Door, id: &str) -> Result<Arc<Session>, Failure> {
 
 async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Response {
     match command {
-        Command::Control(request) => Response::ok(id, &door.controller.control(request, caller).await),
+        Command::Control(request) => match door.controller.control(request, caller).await {
+            Ok(ack) => Response::ok(id, &ack),
+            Err(failure) => Response::failed(id, failure.code, failure.message),
+        },
         Command::Capabilities => Response::ok(id, &door.controller.capabilities()),
         Command::Health => Response::ok(
             id,

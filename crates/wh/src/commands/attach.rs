@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 use wh_client::{Attachment, FromTerminal, Request, Surface, ToTerminal};
-use wh_core::input::{Gesture, KeyPress};
+use wh_core::input::KeyPress;
 use wh_core::terminal::Exit;
 use wh_screen::modes::Modes;
 use wh_screen::render::LEAVE;

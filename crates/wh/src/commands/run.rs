@@ -18,6 +18,7 @@ use crate::opened::Opened;
 use crate::person::Person;
 use crate::record::RecordArguments;
 use crate::signals::Signals;
+use crate::waiting;
 
 /// How long the last of what the program started may take to die after the program has.
 const LAST_RITES: Duration = Duration::from_secs(5);

@@ -27,6 +27,7 @@ use crate::opened::Opened;
 use crate::person::Person;
 use crate::record::RecordArguments;
 use crate::signals::Signals;
+use crate::waiting;
 
 /// Ports that the remote control of the Gemini CLI is told by.
 const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];

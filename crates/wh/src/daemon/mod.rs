@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::{Failure, code};
 use crate::runtime::{self, process_start};
 
-pub use serve::{DaemonArguments, serve};
+pub use serve::{DaemonArguments, serve, texts};
 
 /// How long a daemon may take to end everything that it keeps.
 const LONGEST_STOP: Duration = Duration::from_secs(30);
@@ -28,6 +28,7 @@ const LONGEST_STOP: Duration = Duration::from_secs(30);
 pub struct Place {
     runtime: PathBuf,
     state: PathBuf,
+    config: PathBuf,
 }
 
 /// What a daemon that lives says of itself.
@@ -49,12 +50,12 @@ impl Place {
     /// This user's, in this runtime directory.
     pub fn here() -> Result<Self, Failure> {
         let runtime = runtime::directory().map_err(|error| Failure::new(code::FAILED, error))?;
-        let state = crate::log::state_directory();
+        let (state, config) = (crate::log::state_directory(), crate::log::config_directory());
         DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(|error| {
             Failure::new(code::FAILED, format!("state directory {}: {error}", state.display()))
                 .hint("set XDG_STATE_HOME to a directory of yours")
         })?;
-        Ok(Self { runtime, state })
+        Ok(Self { runtime, state, config })
     }
 
     /// The control socket.
@@ -80,6 +81,26 @@ impl Place {
     /// Where what must outlast it is kept.
     pub fn store(&self) -> PathBuf {
         self.state.join("store")
+    }
+
+    /// Who is in which team.
+    pub fn teams(&self) -> PathBuf {
+        self.config.join("teams")
+    }
+
+    /// What was controlled, and by whom: the daemon's own account.
+    pub fn audit(&self) -> PathBuf {
+        self.state.join("audit").join("daemon.jsonl")
+    }
+
+    /// The same, of those who send.
+    pub fn sent(&self) -> PathBuf {
+        self.state.join("audit").join("sender.jsonl")
+    }
+
+    /// Texts that are too long to be sent on a line.
+    pub fn contents(&self) -> PathBuf {
+        self.state.join("contents")
     }
 
     fn lock_file(&self) -> io::Result<File> {

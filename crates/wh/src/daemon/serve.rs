@@ -8,11 +8,18 @@ use clap::Args;
 use nix::fcntl::Flock;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tracing::info;
-use wh_client::Daemon;
+use tracing::{info, warn};
+use wh_client::{Controller as Port, Daemon};
+use wh_core::gate::{Limits, Times};
 use wh_core::terminal::Exit;
 use wh_doors::http::{self, Access, Token};
+use wh_doors::socket;
+use wh_engine::control::audit::{self, Audit, Texts};
+use wh_engine::control::content_ref::References;
+use wh_engine::control::teams::Teams;
+use wh_engine::control::{Controller, Parts};
 use wh_engine::sessions::{Means, Sessions, UiSpec};
+use wh_engine::store::{Limits as StoreLimits, Store};
 use wh_engine::terminal::{Host, ScreenSpec};
 use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
@@ -55,11 +62,13 @@ pub async fn serve(
                 .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
         }
     };
+    let store = open_store(place)?;
     let catalog = agents::catalog(std::path::Path::new("/"))?;
     let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
     let sessions =
         Sessions::new(Means { catalog, show: Box::new(show), screen, withheld: vec![TOKEN_VARIABLE.into()] });
 
+    let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = TcpListener::bind(wanted).await.map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
@@ -67,6 +76,9 @@ pub async fn serve(
     write_private(&place.token(), secret.as_bytes()).map_err(|error| failed(&error))?;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
+    let door = socket::bind(&place.socket())
+        .map_err(|error| failed(&format!("{}: {error}", place.socket().display())))?;
+    let at_socket = tokio::spawn(socket::serve(door, Arc::clone(&daemon), controller, closing.clone()));
     let access = Access { token: Token::new(&secret), any_host: false };
     let router = http::daemon_router(Arc::clone(&daemon), access, closing.clone());
     let served = tokio::spawn(http::serve(listener, router, closing.clone()));
@@ -92,12 +104,50 @@ pub async fn serve(
         () = signals.next() => {}
     }
     stop.send_replace(true);
-    let _ = served.await;
+    let _ = tokio::join!(served, at_socket);
     for path in [place.file(), place.token(), place.socket()] {
         let _ = std::fs::remove_file(path);
     }
     info!("the daemon ends");
     Ok(())
+}
+
+fn open_store(place: &Place) -> Result<Store, Failure> {
+    let times = Times::default();
+    let limits = StoreLimits { remembered: times.remembered(), ..StoreLimits::default() };
+    let store = Store::open_with(place.store(), limits).map_err(|error| failed(&error))?;
+    let opening = store.opening();
+    if let Some((path, reason)) = &opening.set_aside {
+        warn!(path = %path.display(), reason, "the store was damaged and was set aside; what was heard before is not known any more");
+    }
+    if opening.cut_off > 0 {
+        warn!(count = opening.cut_off, "requests were under way when the last daemon ended; it is not known whether they arrived");
+    }
+    Ok(store)
+}
+
+fn controller(place: &Place, daemon: Arc<dyn Daemon>, store: Store) -> Result<Arc<dyn Port>, Failure> {
+    let limits = Limits::default();
+    let teams = Teams::open(place.teams()).map_err(|error| failed(&error))?;
+    let mut options = audit::Options::new("wh-daemon");
+    options.texts = texts()?;
+    let audit = Audit::open(place.audit(), options).map_err(|error| failed(&error))?;
+    let references = References::new(place.contents(), limits.reference).map_err(|error| failed(&error))?;
+    let parts = Parts { daemon, store, teams, audit, references, times: Times::default(), limits };
+    Ok(Arc::new(Controller::new(parts)))
+}
+
+/// How much of the messages' texts is written down: nothing, unless somebody wants it.
+pub fn texts() -> Result<Texts, Failure> {
+    match std::env::var("WH_AUDIT_TEXT").as_deref() {
+        Err(_) | Ok("" | "0" | "none") => Ok(Texts::Omitted),
+        Ok("1" | "all") => Ok(Texts::Whole),
+        Ok(other) => match other.parse() {
+            Ok(bytes) => Ok(Texts::Beginning(bytes)),
+            Err(_) => Err(Failure::new(code::USAGE, format!("WH_AUDIT_TEXT is {other:?}"))
+                .hint("give none, all, or how many bytes of each text to write down")),
+        },
+    }
 }
 
 /// Something that nobody can guess.

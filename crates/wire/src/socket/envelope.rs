@@ -180,13 +180,19 @@ impl Response {
         let request_id = request_id.into();
         match serde_json::to_value(payload) {
             Ok(payload) => Self { version: VERSION, request_id, body: Body::Ok { payload } },
-            Err(error) => Self::failed(request_id, ErrorCode::InternalError, format!("the answer has no JSON: {error}")),
+            Err(error) => {
+                Self::failed(request_id, ErrorCode::InternalError, format!("the answer has no JSON: {error}"))
+            }
         }
     }
 
     /// Not done.
     pub fn failed(request_id: impl Into<String>, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { version: VERSION, request_id: request_id.into(), body: Body::Error { error: Failure::new(code, message) } }
+        Self {
+            version: VERSION,
+            request_id: request_id.into(),
+            body: Body::Error { error: Failure::new(code, message) },
+        }
     }
 
     /// The answer as a line, with its end.
@@ -203,8 +209,9 @@ impl Response {
     pub fn into_answer<T: DeserializeOwned>(self) -> Result<T, Failure> {
         match self.body {
             Body::Error { error } => Err(error),
-            Body::Ok { payload } => serde_json::from_value(payload)
-                .map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("an answer of another shape: {error}"))),
+            Body::Ok { payload } => serde_json::from_value(payload).map_err(|error| {
+                Failure::new(ErrorCode::InvalidPayload, format!("an answer of another shape: {error}"))
+            }),
         }
     }
 }

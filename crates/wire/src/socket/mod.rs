@@ -12,8 +12,8 @@ pub use command::{
     Attach, Attached, COMMANDS, Command, Create, Created, Health, List, Listed, Seen, Session, Subscribe, Subscribed, WindowSize,
 };
 pub use control::{
-    CONTROL_VERSION, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlProblem,
-    ControlReason, ControlRequest, ControlResult, ControlStdin, ContentRef, Decision, Meta,
+    CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
+    ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Decision, Meta,
 };
 pub use envelope::{Body, Credential, ErrorCode, Failure, Request, Response, UNKNOWN_REQUEST, VERSION};
 pub use crate::control::{SessionKind, SessionStatus, SessionSummary};

@@ -28,15 +28,8 @@ pub enum ControlResult {
 
 impl ControlResult {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Ok,
-        Self::NotLive,
-        Self::NotFound,
-        Self::Busy,
-        Self::Timeout,
-        Self::Rejected,
-        Self::InternalError,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Ok, Self::NotLive, Self::NotFound, Self::Busy, Self::Timeout, Self::Rejected, Self::InternalError];
 
     /// As it is written.
     pub fn as_str(self) -> &'static str {

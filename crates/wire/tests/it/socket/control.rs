@@ -117,7 +117,9 @@ fn a_reference_is_read_in_place_of_a_text() {
         read,
         ControlAction::Stdin(ControlStdin { content, interrupt: true, preview: Some("first".to_owned()) })
     );
-    for wrong in [json!("/path"), json!({"path": "/p"}), json!({"path": "/p", "size_bytes": -1, "sha256": "", "mime": ""})] {
+    for wrong in
+        [json!("/path"), json!({"path": "/p"}), json!({"path": "/p", "size_bytes": -1, "sha256": "", "mime": ""})]
+    {
         let reason = problem(json!({"action": "stdin", "content_ref": wrong})).reason;
         assert!(matches!(reason, ControlReason::Wrong { field: "content_ref", .. }), "{reason}");
     }
@@ -171,10 +173,7 @@ fn contradictions_are_rejected_and_named() {
     let two = |one, other| ControlReason::Contradiction { one, other };
     let both = json!({"type": "control.stdin.request", "action": "interrupt", "content": "x"});
     assert_eq!(problem(both).reason, two("type", "action"));
-    assert_eq!(
-        problem(json!({"action": "stdin", "content": "x", "payload": "y"})).reason,
-        two("content", "payload")
-    );
+    assert_eq!(problem(json!({"action": "stdin", "content": "x", "payload": "y"})).reason, two("content", "payload"));
     let reference = json!({"path": "/p", "size_bytes": 1, "sha256": "", "mime": ""});
     assert_eq!(
         problem(json!({"action": "stdin", "content": "x", "content_ref": reference})).reason,
@@ -188,7 +187,10 @@ fn every_required_field_is_missed_by_its_name() {
         let gone = problem(json!({"action": "stdin", "content": "x", field: null}));
         assert_eq!(gone.reason, ControlReason::Missing(field));
         if field != "v" {
-            assert_eq!(problem(json!({"action": "stdin", "content": "x", field: ""})).reason, ControlReason::Missing(field));
+            assert_eq!(
+                problem(json!({"action": "stdin", "content": "x", field: ""})).reason,
+                ControlReason::Missing(field)
+            );
         }
     }
     let reason = problem(json!({"action": "stdin"})).reason;
@@ -262,8 +264,7 @@ fn the_bare_acknowledgement_of_another_daemon_is_read() {
 #[test]
 fn what_meta_says_otherwise_than_expected_is_kept_and_decides_nothing() {
     let meta = json!({"retry_count": "three", "ui_source": "tui", "retry_of": "req_00", "shade": [1]});
-    let request =
-        ControlRequest::decode(&message(json!({"action": "stdin", "content": "x", "meta": meta}))).unwrap();
+    let request = ControlRequest::decode(&message(json!({"action": "stdin", "content": "x", "meta": meta}))).unwrap();
     assert_eq!((request.meta.retry_count, request.meta.retry_of.as_deref()), (None, Some("req_00")));
     assert_eq!(json!(request.meta.rest), json!({"retry_count": "three", "shade": [1]}));
     let reason = problem(json!({"action": "stdin", "content": "x", "meta": 3})).reason;

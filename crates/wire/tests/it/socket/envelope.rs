@@ -17,7 +17,8 @@ fn command(name: &str, payload: Value) -> Result<Command, Failure> {
 
 #[test]
 fn a_request_is_read_with_what_this_version_does_not_know() {
-    let line = br#"{"version":1,"request_id":"sock-1","command":"list","payload":{"team":"a"},"trace":7,"token":"secret"}"#;
+    let line =
+        br#"{"version":1,"request_id":"sock-1","command":"list","payload":{"team":"a"},"trace":7,"token":"secret"}"#;
     let request = Request::decode(line).unwrap();
     assert_eq!((request.request_id.as_str(), request.command.as_str()), ("sock-1", "list"));
     assert_eq!(request.rest.get("trace"), Some(&json!(7)));
@@ -28,7 +29,10 @@ fn a_request_is_read_with_what_this_version_does_not_know() {
 
 #[test]
 fn a_request_without_a_payload_has_an_empty_one() {
-    for line in [r#"{"version":1,"request_id":"r","command":"health"}"#, r#"{"version":1,"request_id":"r","command":"health","payload":null}"#] {
+    for line in [
+        r#"{"version":1,"request_id":"r","command":"health"}"#,
+        r#"{"version":1,"request_id":"r","command":"health","payload":null}"#,
+    ] {
         let request = Request::decode(line.as_bytes()).unwrap();
         assert_eq!(request.payload, json!({}));
         assert_eq!(Command::read(&request), Ok(Command::Health));

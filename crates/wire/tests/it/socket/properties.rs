@@ -23,7 +23,8 @@ fn action() -> impl Strategy<Value = ControlAction> {
         prop_oneof![Just(Decision::Approve), Just(Decision::Reject)].prop_map(|decision| (None, Some(decision))),
     ];
     let answer = prop_oneof![
-        (word(), chosen, proptest::option::of(word())).prop_map(|(id, (option, decision), text)| (id, option, decision, text)),
+        (word(), chosen, proptest::option::of(word()))
+            .prop_map(|(id, (option, decision), text)| (id, option, decision, text)),
         (word(), word()).prop_map(|(id, text)| (id, None, None, Some(text))),
     ]
     .prop_map(|(question_id, option, decision, text)| {
@@ -33,9 +34,8 @@ fn action() -> impl Strategy<Value = ControlAction> {
 }
 
 fn request() -> impl Strategy<Value = ControlRequest> {
-    let meta = (proptest::option::of(any::<u64>()), proptest::option::of(word())).prop_map(|(retry_count, retry_of)| {
-        Meta { retry_count, retry_of, ..Meta::default() }
-    });
+    let meta = (proptest::option::of(any::<u64>()), proptest::option::of(word()))
+        .prop_map(|(retry_count, retry_of)| Meta { retry_count, retry_of, ..Meta::default() });
     ((word(), word(), word(), word()), word(), word(), action(), meta).prop_map(
         |((team, session_id, agent_id, request_id), sender, sent_at, action, meta)| ControlRequest {
             key: ControlKey { team, session_id, agent_id, request_id },
@@ -50,17 +50,44 @@ fn request() -> impl Strategy<Value = ControlRequest> {
 /// Fields that a control message has, with values of all sorts.
 fn strange() -> impl Strategy<Value = Value> {
     let field = prop::sample::select(vec![
-        "type", "action", "v", "request_id", "team", "session_id", "agent_id", "sender", "sent_at", "content", "payload",
-        "content_ref", "content_encoding", "interrupt", "signal", "meta", "question_id", "elicitation_id", "decision",
-        "option", "text",
+        "type",
+        "action",
+        "v",
+        "request_id",
+        "team",
+        "session_id",
+        "agent_id",
+        "sender",
+        "sent_at",
+        "content",
+        "payload",
+        "content_ref",
+        "content_encoding",
+        "interrupt",
+        "signal",
+        "meta",
+        "question_id",
+        "elicitation_id",
+        "decision",
+        "option",
+        "text",
     ]);
     let value = prop_oneof![
-        Just(json!(null)), Just(json!(1)), Just(json!(2.5)), Just(json!(true)), Just(json!([])), Just(json!({})),
-        Just(json!("stdin")), Just(json!("control.stdin.request")), Just(json!("interrupt")), Just(json!("answer")),
+        Just(json!(null)),
+        Just(json!(1)),
+        Just(json!(2.5)),
+        Just(json!(true)),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!("stdin")),
+        Just(json!("control.stdin.request")),
+        Just(json!("interrupt")),
+        Just(json!("answer")),
         any::<String>().prop_map(|text| json!(text)),
     ];
-    proptest::collection::vec((field, value), 0..20)
-        .prop_map(|fields| Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>()))
+    proptest::collection::vec((field, value), 0..20).prop_map(|fields| {
+        Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+    })
 }
 
 proptest! {

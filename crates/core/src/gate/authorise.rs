@@ -1,0 +1,106 @@
+//! Whether who asks may: proven, a member, of the team, and by the rules of a role.
+
+use wh_wire::socket::ControlRequest;
+
+use super::Gate;
+use super::policy::{Action, MemberId, Principal, Target, Team};
+use super::refused::Refused;
+
+impl Gate {
+    /// Whether who asks may do something besides a control message. Without a target it is about the team as a whole.
+    pub fn permit(
+        &self,
+        principal: &Principal,
+        team: &str,
+        action: Action,
+        target: Option<&Target>,
+    ) -> Result<MemberId, Refused> {
+        let by = principal.member.as_ref().ok_or(Refused::Unproven)?;
+        let (known, role) = self.membership(by, team)?;
+        if let Some(target) = target.filter(|target| target.team != team) {
+            return Err(Refused::NoSession { session_id: target.session_id.clone(), team: team.to_owned() });
+        }
+        let names: Vec<&str> = target.map(names).unwrap_or_default();
+        self.apply_rules(by, known, role, action, &names)
+    }
+
+    pub(super) fn authorise(
+        &self,
+        request: &ControlRequest,
+        principal: &Principal,
+        target: Option<&Target>,
+    ) -> Result<MemberId, Refused> {
+        let (key, action) = (&request.key, Action::from(request.action.kind()));
+        let by = principal.member.as_ref().ok_or(Refused::Unproven)?;
+        let alias = || self.policy.teams.get(&by.team)?.members.get(&by.member)?.alias.as_deref();
+        if request.sender != by.member && alias() != Some(request.sender.as_str()) {
+            return Err(Refused::NotTheSender { claimed: request.sender.clone(), proven: by.clone() });
+        }
+        let (team, role) = self.membership(by, &key.team)?;
+        if let Some(target) = target {
+            let elsewhere = target.team != key.team || target.session_id != key.session_id;
+            if elsewhere {
+                return Err(Refused::NoSession { session_id: key.session_id.clone(), team: key.team.clone() });
+            }
+        }
+        let own_names = [key.session_id.as_str(), key.agent_id.as_str()];
+        let names: Vec<&str> = target.map(names).unwrap_or_else(|| own_names.to_vec());
+        let by = self.apply_rules(by, team, role, action, &names)?;
+        if let Some(target) = target.filter(|target| target.agent_id != key.agent_id) {
+            return Err(Refused::OtherAgent {
+                session_id: key.session_id.clone(),
+                given: key.agent_id.clone(),
+                actual: target.agent_id.clone(),
+            });
+        }
+        let answers = match action {
+            Action::Answer => true,
+            Action::Stdin => target.is_some_and(|target| target.typing_answers),
+            _ => false,
+        };
+        if answers && principal.descends_from.contains(&key.session_id) {
+            return Err(Refused::OwnQuestion(key.session_id.clone()));
+        }
+        Ok(by)
+    }
+
+    /// The team, and the role of who asks in it.
+    fn membership(&self, by: &MemberId, team: &str) -> Result<(&Team, &str), Refused> {
+        if by.team != team {
+            return Err(Refused::OtherTeam { by: by.clone(), team: team.to_owned() });
+        }
+        let known = self.policy.teams.get(team);
+        let member = known.and_then(|team| team.members.get(&by.member));
+        match (known, member) {
+            (Some(team), Some(member)) => Ok((team, member.role.as_deref().unwrap_or(Team::PLAIN))),
+            _ => Err(Refused::NoMember(by.clone())),
+        }
+    }
+
+    fn apply_rules(
+        &self,
+        by: &MemberId,
+        team: &Team,
+        role: &str,
+        action: Action,
+        names: &[&str],
+    ) -> Result<MemberId, Refused> {
+        let rules = team.role(role).ok_or_else(|| Refused::NoRole { by: by.clone(), role: role.to_owned() })?;
+        if let Some(rule) = rules.deny.iter().find(|rule| rule.meets(action, names)) {
+            return Err(Refused::Denied {
+                by: by.clone(),
+                action: action.as_str(),
+                role: role.to_owned(),
+                rule: rule.to_string(),
+            });
+        }
+        if !rules.allow.iter().any(|rule| rule.meets(action, names)) {
+            return Err(Refused::NotAllowed { by: by.clone(), action: action.as_str(), role: role.to_owned() });
+        }
+        Ok(by.clone())
+    }
+}
+
+fn names(target: &Target) -> Vec<&str> {
+    vec![&target.session_id, &target.agent_id, &target.name]
+}

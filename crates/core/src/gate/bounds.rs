@@ -1,0 +1,96 @@
+//! How old a message may be, and how long its text.
+
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use wh_wire::socket::ContentRef;
+
+use super::refused::Refused;
+
+/// How old a message may be, and how wrong its sender's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// The oldest that is taken.
+    pub max_age: Duration,
+    /// How far ahead of ours its clock may be.
+    pub max_skew: Duration,
+    /// How long a repetition is known as one, at least. Less than `max_age` and `max_skew` together has no effect.
+    pub dedupe: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        let (max_age, max_skew) = (Duration::from_secs(600), Duration::from_secs(300));
+        Self { max_age, max_skew, dedupe: max_age + max_skew }
+    }
+}
+
+impl Times {
+    /// How long a repetition must be known as one, counted from the insert, and including the last moment. A message can come first when
+    /// it is `max_skew` ahead of our clock, and again until it is `max_age` old: forgotten in between, it would be carried out twice.
+    pub fn remembered(&self) -> Duration {
+        self.dedupe.max(self.max_age.saturating_add(self.max_skew))
+    }
+
+    pub(super) fn check(&self, sent_at: &str, now: SystemTime) -> Result<(), Refused> {
+        let sent: Timestamp =
+            sent_at.parse().map_err(|_| Refused::NoTime { field: "sent_at", given: sent_at.to_owned() })?;
+        let sent = SystemTime::from(sent);
+        match now.duration_since(sent) {
+            Ok(age) if age > self.max_age => {
+                Err(Refused::TooOld { age: age.as_secs(), allowed: self.max_age.as_secs() })
+            }
+            Err(ahead) if ahead.duration() > self.max_skew => {
+                Err(Refused::Ahead { by: ahead.duration().as_secs(), allowed: self.max_skew.as_secs() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How long a text may be, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Above this the sender is warned.
+    pub soft: usize,
+    /// The longest that is sent inline.
+    pub hard: usize,
+    /// The longest behind a reference.
+    pub reference: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { soft: 64 << 10, hard: 1 << 20, reference: 16 << 20 }
+    }
+}
+
+impl Limits {
+    /// Whether an inline text may be so long; what its sender should be warned of.
+    pub fn check_inline(&self, bytes: usize) -> Result<Option<String>, Refused> {
+        if bytes == 0 {
+            Err(Refused::Empty)
+        } else if bytes > self.hard {
+            Err(Refused::TooLong { bytes, allowed: self.hard })
+        } else if bytes > self.soft {
+            Ok(Some(format!("the text has {bytes} bytes; above {} a content_ref is better", self.soft)))
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Whether what a reference says of itself can be. The file is not looked at.
+    pub fn check_reference(&self, reference: &ContentRef) -> Result<(), Refused> {
+        if reference.size_bytes == 0 {
+            return Err(Refused::Empty);
+        }
+        if reference.size_bytes > self.reference {
+            return Err(Refused::ReferenceTooLong { bytes: reference.size_bytes, allowed: self.reference });
+        }
+        let digest = &reference.sha256;
+        if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(Refused::NoDigest);
+        }
+        Ok(())
+    }
+}

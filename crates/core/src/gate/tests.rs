@@ -1,0 +1,365 @@
+use std::time::{Duration, SystemTime};
+
+use wh_wire::socket::{
+    ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlRequest, ControlResult,
+    ControlStdin, Decision, Meta,
+};
+
+use super::dedupe::{Entry, Fate, Fingerprint, Reached, Verdict};
+use super::*;
+
+/// So many seconds after [`SENT`].
+pub(super) fn at(seconds: i64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs((1_771_622_100 + seconds).unsigned_abs())
+}
+
+pub(super) const SENT: &str = "2026-02-20T21:15:00Z";
+
+pub(super) fn request(action: ControlAction) -> ControlRequest {
+    ControlRequest {
+        key: ControlKey {
+            team: "crew".to_owned(),
+            session_id: "s1".to_owned(),
+            agent_id: "codex:s1".to_owned(),
+            request_id: "req_1".to_owned(),
+        },
+        sender: "ada".to_owned(),
+        sent_at: SENT.to_owned(),
+        action,
+        meta: Meta::default(),
+    }
+}
+
+pub(super) fn typed(text: &str) -> ControlAction {
+    stdin(ControlContent::Inline(text.to_owned()))
+}
+
+fn stdin(content: ControlContent) -> ControlAction {
+    ControlAction::Stdin(ControlStdin { content, interrupt: false, preview: None })
+}
+
+fn reference(text: &str, size_bytes: u64) -> ControlAction {
+    use sha2::Digest;
+    let sha256 = sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02X}")).collect();
+    let (path, mime) = ("/base/crew/input/r.txt".to_owned(), "text/plain".to_owned());
+    stdin(ControlContent::Reference(ContentRef { path, size_bytes, sha256, mime, expires_at: None }))
+}
+
+fn answer(option: &str) -> ControlAction {
+    ControlAction::Answer(ControlAnswer {
+        question_id: "q1".to_owned(),
+        option: Some(option.to_owned()),
+        decision: None,
+        text: None,
+    })
+}
+
+fn rules(texts: &[&str]) -> Vec<Rule> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// A crew of a plain member, an observer, one who may type to codex but not to the session called precious, and one whose role is gone.
+pub(super) fn gate() -> Gate {
+    let mut team = Team::default();
+    let roles = [(None, "ada"), (Some("observer"), "ben"), (Some("typist"), "cleo"), (Some("gone"), "dan")];
+    for (role, name) in roles {
+        let member = Member { alias: Some(format!("{name}@crew")), role: role.map(str::to_owned) };
+        team.members.insert(name.to_owned(), member);
+    }
+    team.roles.insert("observer".to_owned(), Role { allow: rules(&["watch"]), deny: vec![] });
+    let typist = Role { allow: rules(&["stdin@codex:*", "watch"]), deny: rules(&["*@precious"]) };
+    team.roles.insert("typist".to_owned(), typist);
+    let mut policy = Policy::default();
+    policy.teams.insert("crew".to_owned(), team);
+    policy.teams.insert("others".to_owned(), Team::default());
+    Gate { policy, ..Gate::default() }
+}
+
+pub(super) fn target() -> Target {
+    Target {
+        session_id: "s1".to_owned(),
+        agent_id: "codex:s1".to_owned(),
+        name: "reviewer".to_owned(),
+        team: "crew".to_owned(),
+        typing_answers: false,
+    }
+}
+
+fn by(name: &str) -> Principal {
+    Principal::member("crew", name)
+}
+
+fn refused(request: &ControlRequest, principal: &Principal) -> Refused {
+    gate().admit(request, principal, Some(&target()), at(0)).unwrap_err()
+}
+
+fn from(name: &str, action: ControlAction) -> ControlRequest {
+    ControlRequest { sender: name.to_owned(), ..request(action) }
+}
+
+#[test]
+fn a_member_may_type_to_a_session_of_the_team() {
+    let admitted = gate().admit(&request(typed("hello")), &by("ada"), Some(&target()), at(1)).unwrap();
+    assert_eq!(admitted.by, MemberId { team: "crew".to_owned(), member: "ada".to_owned() });
+    assert_eq!(admitted.warning, None);
+    assert_eq!(admitted.remember_for, Duration::from_secs(900));
+}
+
+#[test]
+fn a_member_is_known_by_the_other_name_too() {
+    let admitted = gate().admit(&from("ada@crew", typed("x")), &by("ada"), Some(&target()), at(0)).unwrap();
+    assert_eq!(admitted.by.member, "ada");
+    let refused = refused(&from("ben@crew", typed("x")), &by("ada"));
+    assert_eq!(refused.code(), "other_sender");
+}
+
+#[test]
+fn a_message_is_taken_from_its_skew_to_its_age_and_not_a_second_outside() {
+    let admit = |now| gate().admit(&request(typed("x")), &by("ada"), Some(&target()), now);
+    for seconds in [-300, 0, 600] {
+        assert!(admit(at(seconds)).is_ok(), "{seconds}");
+    }
+    assert_eq!(admit(at(601)).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
+    assert_eq!(admit(at(-301)).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
+}
+
+#[test]
+fn a_time_may_be_of_another_zone_but_must_be_a_time() {
+    let sent = |text: &str| ControlRequest { sent_at: text.to_owned(), ..request(typed("x")) };
+    assert!(gate().admit(&sent("2026-02-20T23:15:00.5+02:00"), &by("ada"), Some(&target()), at(1)).is_ok());
+    for wrong in ["yesterday", "2026-02-20T21:15:00", "1771622100", "2026-13-01T00:00:00Z"] {
+        assert!(matches!(refused(&sent(wrong), &by("ada")), Refused::NoTime { field: "sent_at", .. }), "{wrong}");
+    }
+}
+
+#[test]
+fn limits_count_bytes_and_hold_to_the_byte() {
+    let admit = |action| gate().admit(&request(action), &by("ada"), Some(&target()), at(0));
+    assert_eq!(admit(typed(&"x".repeat(64 << 10))).unwrap().warning, None);
+    assert!(admit(typed(&"x".repeat((64 << 10) + 1))).unwrap().warning.unwrap().contains("65537 bytes"));
+    assert!(admit(typed(&"x".repeat(1 << 20))).is_ok());
+    let bytes = (1 << 20) + 2;
+    assert_eq!(admit(typed(&"ä".repeat(bytes / 2))), Err(Refused::TooLong { bytes, allowed: 1 << 20 }));
+    assert_eq!(admit(typed("")), Err(Refused::Empty));
+    assert_eq!(admit(reference("x", 0)), Err(Refused::Empty));
+    assert!(admit(reference("x", 16 << 20)).is_ok());
+    let bytes = (16 << 20) + 1;
+    assert_eq!(admit(reference("x", bytes)), Err(Refused::ReferenceTooLong { bytes, allowed: 16 << 20 }));
+}
+
+#[test]
+fn names_that_cannot_be_are_refused() {
+    let mut long = request(typed("x"));
+    long.key.request_id = "r".repeat(129);
+    assert!(matches!(refused(&long, &by("ada")), Refused::RequestId(_)));
+    let mut control = request(typed("x"));
+    control.key.team = "cr\new".to_owned();
+    assert_eq!(refused(&control, &by("ada")), Refused::Name("team"));
+}
+
+#[test]
+fn nobody_is_believed_without_a_proof() {
+    assert_eq!(refused(&request(typed("x")), &Principal::default()), Refused::Unproven);
+    let refused = refused(&from("ben", typed("x")), &by("ada"));
+    assert_eq!(refused.to_string(), "the sender says to be \"ben\", but the token is that of ada@crew");
+}
+
+#[test]
+fn a_member_of_another_team_or_of_none_is_refused() {
+    let stranger = Principal::member("others", "ada");
+    assert_eq!(refused(&request(typed("x")), &stranger).code(), "other_team");
+    let mut elsewhere = request(typed("x"));
+    elsewhere.key.team = "others".to_owned();
+    assert_eq!(refused(&elsewhere, &by("ada")).code(), "other_team");
+    assert_eq!(refused(&from("eve", typed("x")), &by("eve")).code(), "no_member");
+}
+
+#[test]
+fn a_session_of_another_team_is_as_if_it_were_not() {
+    let target = Target { team: "others".to_owned(), ..target() };
+    let refused = gate().admit(&request(typed("x")), &by("ada"), Some(&target), at(0)).unwrap_err();
+    assert_eq!((refused.result(), refused.code()), (ControlResult::NotFound, "no_session"));
+    assert!(!refused.to_string().contains("others"));
+}
+
+#[test]
+fn a_session_that_is_gone_is_left_to_liveness() {
+    assert!(gate().admit(&request(typed("x")), &by("ada"), None, at(0)).is_ok());
+}
+
+#[test]
+fn the_agent_must_be_that_of_the_session() {
+    let mut other = request(typed("x"));
+    other.key.agent_id = "claude:s1".to_owned();
+    assert_eq!(refused(&other, &by("ada")).code(), "other_agent");
+}
+
+#[test]
+fn roles_allow_by_action_and_session_and_denials_win() {
+    let admit = |name: &str, action, target: &Target| {
+        gate().admit(&from(name, action), &by(name), Some(target), at(0)).map_err(|refused| refused.code())
+    };
+    assert_eq!(admit("ben", typed("x"), &target()).unwrap_err(), "not_allowed");
+    assert!(admit("cleo", typed("x"), &target()).is_ok());
+    assert_eq!(admit("cleo", ControlAction::Interrupt, &target()).unwrap_err(), "not_allowed");
+    let precious = Target { name: "precious".to_owned(), ..target() };
+    assert_eq!(admit("cleo", typed("x"), &precious).unwrap_err(), "denied");
+    assert_eq!(admit("dan", typed("x"), &target()).unwrap_err(), "no_role");
+    let gemini = Target { agent_id: "gemini:s1".to_owned(), ..target() };
+    assert_eq!(admit("cleo", typed("x"), &gemini).unwrap_err(), "not_allowed");
+}
+
+#[test]
+fn other_commands_go_by_the_same_rules() {
+    let gate = gate();
+    assert!(gate.permit(&by("ben"), "crew", Action::Watch, Some(&target())).is_ok());
+    assert_eq!(gate.permit(&by("ben"), "crew", Action::Create, None).unwrap_err().code(), "not_allowed");
+    assert!(gate.permit(&by("ada"), "crew", Action::Create, None).is_ok());
+    assert_eq!(gate.permit(&by("ada"), "others", Action::Watch, None).unwrap_err().code(), "other_team");
+    assert_eq!(gate.permit(&Principal::default(), "crew", Action::Watch, None), Err(Refused::Unproven));
+    let elsewhere = Target { team: "others".to_owned(), ..target() };
+    assert_eq!(gate.permit(&by("ada"), "crew", Action::Watch, Some(&elsewhere)).unwrap_err().code(), "no_session");
+}
+
+#[test]
+fn a_team_may_take_rights_from_its_plain_members() {
+    let mut gate = gate();
+    let role = Role { allow: rules(&["*"]), deny: rules(&["answer"]) };
+    gate.policy.teams.get_mut("crew").unwrap().roles.insert("member".to_owned(), role);
+    let refused = gate.admit(&request(answer("yes")), &by("ada"), Some(&target()), at(0)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "ada@crew may not answer here: the role \"member\" denies it by the rule \"answer\""
+    );
+}
+
+#[test]
+fn a_process_of_a_session_may_not_answer_its_questions() {
+    let own = Principal { descends_from: vec!["s0".to_owned(), "s1".to_owned()], ..by("ada") };
+    let child_of_another = Principal { descends_from: vec!["s0".to_owned()], ..by("ada") };
+    let admit = |action, principal: &Principal, target: &Target| {
+        gate().admit(&request(action), principal, Some(target), at(0)).map(|_| ()).map_err(|refused| refused.code())
+    };
+    let decision = ControlAction::Answer(ControlAnswer {
+        question_id: "q1".to_owned(),
+        option: None,
+        decision: Some(Decision::Approve),
+        text: None,
+    });
+    assert_eq!(admit(answer("yes"), &own, &target()), Err("own_question"));
+    assert_eq!(admit(decision, &own, &target()), Err("own_question"));
+    assert_eq!(admit(answer("yes"), &child_of_another, &target()), Ok(()));
+    assert_eq!(admit(typed("1"), &own, &target()), Ok(()));
+    let asking = Target { typing_answers: true, ..target() };
+    assert_eq!(admit(typed("1"), &own, &asking), Err("own_question"));
+    assert_eq!(admit(typed("1"), &child_of_another, &asking), Ok(()));
+}
+
+#[test]
+fn rules_are_read_and_written() {
+    for text in ["*", "stdin", "watch", "*@s1", "answer@codex:*", "stdin@a@b"] {
+        assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
+    }
+    for wrong in ["", "type", "STDIN", "stdin@", "@s1", "stdin interrupt"] {
+        assert!(wrong.parse::<Rule>().is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_rule_for_certain_sessions_is_not_about_what_has_none() {
+    let rule: Rule = "create@codex:*".parse().unwrap();
+    assert!(!rule.meets(Action::Create, &[]));
+}
+
+fn entry(fate: Fate) -> Entry {
+    Entry { fingerprint: Fingerprint::of(&request(typed("x"))), fate }
+}
+
+fn repeated(fate: Fate) -> Verdict {
+    entry(fate).repeated(&Fingerprint::of(&request(typed("x"))))
+}
+
+#[test]
+fn a_repetition_hears_how_the_first_ended() {
+    let ok = repeated(Fate::Executed { result: ControlResult::Ok, detail: Some("submitted".to_owned()) });
+    assert_eq!((ok.result, ok.duplicate, ok.error), (ControlResult::Ok, true, None));
+    assert_eq!(ok.detail.as_deref(), Some("already carried out: submitted"));
+    for result in ControlResult::ALL {
+        let verdict = repeated(Fate::Executed { result, detail: None });
+        assert_eq!((verdict.result, verdict.duplicate), (result, true));
+    }
+}
+
+#[test]
+fn a_repetition_of_what_is_under_way_is_not_carried_out() {
+    let verdict = repeated(Fate::Pending);
+    assert_eq!((verdict.result, verdict.duplicate), (ControlResult::Busy, true));
+    assert!(verdict.detail.unwrap().contains("still under way"));
+}
+
+#[test]
+fn what_a_crash_cut_off_is_not_known_to_have_arrived() {
+    let restarted = entry(Fate::Pending).restarted();
+    assert_eq!(restarted.fate, Fate::CutOff);
+    let verdict = restarted.repeated(&restarted.fingerprint);
+    assert_eq!((verdict.result, verdict.duplicate), (ControlResult::InternalError, true));
+    assert!(verdict.detail.unwrap().contains("not known whether it arrived"));
+    let done = Fate::Executed { result: ControlResult::Ok, detail: None };
+    assert_eq!(entry(done.clone()).restarted().fate, done);
+}
+
+#[test]
+fn the_same_name_for_another_message_is_rejected_whatever_became_of_the_first() {
+    let done = Fate::Executed { result: ControlResult::Ok, detail: None };
+    for fate in [Fate::Pending, done, Fate::CutOff] {
+        for other in [request(typed("y")), request(ControlAction::Interrupt), from("ben", typed("x"))] {
+            let verdict = entry(fate.clone()).repeated(&Fingerprint::of(&other));
+            assert_eq!(
+                (verdict.result, verdict.duplicate, verdict.error),
+                (ControlResult::Rejected, false, Some("request_id_reused"))
+            );
+        }
+    }
+}
+
+#[test]
+fn what_certainly_reached_nobody_may_be_sent_again() {
+    let after = |reached, result| entry(Fate::Pending).after(reached, result, None);
+    assert_eq!(after(Reached::Nothing, ControlResult::Busy), None);
+    assert_eq!(after(Reached::Nothing, ControlResult::NotLive), None);
+    for (reached, result) in [
+        (Reached::Perhaps, ControlResult::Timeout),
+        (Reached::Perhaps, ControlResult::Ok),
+        (Reached::Nothing, ControlResult::Ok),
+    ] {
+        let kept = after(reached, result).unwrap();
+        assert_eq!(kept.fate, Fate::Executed { result, detail: None });
+    }
+}
+
+#[test]
+fn a_fingerprint_is_of_what_is_wanted_and_not_of_the_sending() {
+    let first = Fingerprint::of(&request(typed("text")));
+    let mut retry = request(typed("text"));
+    retry.sent_at = "2026-02-20T21:15:09Z".to_owned();
+    retry.meta.retry_count = Some(1);
+    assert_eq!(Fingerprint::of(&retry), first);
+    assert_eq!(Fingerprint::of(&request(reference("text", 4))), first);
+    assert_ne!(Fingerprint::of(&request(reference("other", 4))), first);
+    assert_ne!(Fingerprint::of(&request(answer("a"))), Fingerprint::of(&request(answer("b"))));
+    assert_eq!(Fingerprint::stored(first.as_str()), first);
+}
+
+#[test]
+fn a_fingerprint_stays_the_same_across_versions() {
+    let fingerprint = Fingerprint::of(&request(typed("hello")));
+    assert_eq!(fingerprint.as_str(), "f8e62a1363fce7490be51c7a47bc54ddee3d48c6a6d05a0aefc32caf37b79ec5");
+}
+
+#[test]
+fn a_refusal_is_acknowledged_with_its_own_words() {
+    let refused = refused(&request(typed("")), &by("ada"));
+    let ack = Verdict::from(&refused).ack(ControlKind::Stdin, &request(typed("")).key, "2026-02-20T21:15:01Z");
+    assert_eq!((ack.result, ack.duplicate), (ControlResult::Rejected, false));
+    assert_eq!((ack.detail.as_deref(), ack.error.as_deref()), (Some("the text is empty"), Some("empty")));
+}

@@ -1,0 +1,145 @@
+//! The file of the log: appended to, put aside when it has grown, and shared with other processes that write to it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
+
+use super::line::{self, Event};
+use super::{super::private, Options};
+
+/// The log's file.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    options: Options,
+    file: Option<File>,
+}
+
+impl LogFile {
+    pub(super) fn open(path: PathBuf, options: Options) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            private::folder(folder)?;
+        }
+        let mut log = Self { path, options, file: None };
+        let _lock = log.lock()?;
+        log.current()?;
+        Ok(log)
+    }
+
+    /// Appends these entries.
+    pub(super) fn append<'a>(&mut self, events: impl Iterator<Item = &'a Event>) -> io::Result<()> {
+        let _lock = self.lock()?;
+        let (mut written, mut buffer) = (self.current()?, Vec::new());
+        for event in events {
+            let line = line::entry(event, &self.options.source, self.options.texts);
+            let grown = written + (buffer.len() + line.len()) as u64;
+            if grown > self.options.rotate_at && written + buffer.len() as u64 > 0 {
+                self.write(&buffer)?;
+                buffer.clear();
+                self.rotate()?;
+                written = self.current()?;
+            }
+            buffer.extend(line);
+        }
+        self.write(&buffer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => Err(io::Error::other("the log is not open")),
+        }
+    }
+
+    /// Makes sure that the open file is the one that the path names, begins with a header of ours and ends with a whole line; its length.
+    fn current(&mut self) -> io::Result<u64> {
+        let named = fs::symlink_metadata(&self.path).ok().map(|named| (named.dev(), named.ino()));
+        let same = match &self.file {
+            Some(file) => {
+                let open = file.metadata()?;
+                named == Some((open.dev(), open.ino()))
+            }
+            None => false,
+        };
+        if !same {
+            self.file = Some(open(&self.path)?);
+        }
+        let Some(file) = &mut self.file else { return Err(io::Error::other("the log is not open")) };
+        let length = file.metadata()?.len();
+        let mut missing = Vec::new();
+        if length > 0 {
+            let mut last = [0];
+            file.read_exact_at(&mut last, length - 1)?;
+            // Somebody was cut off in the middle of a line: theirs is lost, ours is not.
+            if last != [b'\n'] {
+                missing.push(b'\n');
+            }
+        }
+        if !same || length == 0 {
+            missing.extend(line::header(SystemTime::now()));
+        }
+        file.write_all(&missing)?;
+        Ok(length + missing.len() as u64)
+    }
+
+    /// Puts the file aside: `log` becomes `log.1`, `log.1` becomes `log.2`, and the oldest goes.
+    fn rotate(&mut self) -> io::Result<()> {
+        self.file = None;
+        if self.options.keep == 0 {
+            return fs::remove_file(&self.path);
+        }
+        for number in (1..self.options.keep).rev() {
+            match fs::rename(aside(&self.path, number), aside(&self.path, number + 1)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        fs::rename(&self.path, aside(&self.path, 1))
+    }
+
+    /// Keeps other processes from writing or putting aside at the same time.
+    fn lock(&self) -> io::Result<Flock<File>> {
+        let file = options().create(true).open(lock_path(&self.path))?;
+        Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error.into())
+    }
+}
+
+/// The file put aside under this number.
+pub(super) fn aside(path: &Path, number: usize) -> PathBuf {
+    with_suffix(path, &number.to_string())
+}
+
+/// The file that is locked while the log is written to.
+pub(super) fn lock_path(path: &Path) -> PathBuf {
+    with_suffix(path, "lock")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = options().create(true).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(io::Error::other(format!("{}: the audit log must be a file of yours", path.display())));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}

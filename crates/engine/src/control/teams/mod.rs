@@ -1,0 +1,227 @@
+//! Teams on the disk: who is in which, what their roles allow, and the credentials by which they prove who they are.
+//!
+//! ```text
+//! teams/<team>/config.json                  {"name", "members": [{"name", "agentId"?, "role"?, …}], "roles"?: {"<role>": {"allow": [], "deny": []}}, …}
+//! teams/<team>/credentials/<member>.token   32 random bytes in base64url, mode 0600
+//! ```
+//!
+//! `config.json` is that of other tools for teams, with `role` and `roles` added; fields that are not known are kept. A team whose files cannot
+//! be read, or could be written by others, is left out with the reason: nobody is let in on what is not understood.
+
+mod config;
+mod credential;
+#[cfg(test)]
+mod tests;
+
+pub use credential::Token;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use wh_core::gate::{MemberId, Policy};
+
+use super::private;
+use credential::Digest;
+
+/// The team that there is when none was made.
+pub const DEFAULT_TEAM: &str = "default";
+
+/// Its member: whoever started wh.
+pub const LOCAL_MEMBER: &str = "local";
+
+/// Bytes of a configuration.
+const LONGEST_CONFIG: u64 = 4 << 20;
+
+/// The teams, as they were when they were read last.
+#[derive(Debug)]
+pub struct Teams {
+    root: PathBuf,
+    policy: Policy,
+    credentials: Vec<(MemberId, Digest)>,
+    problems: Vec<String>,
+    stamp: Stamp,
+}
+
+/// What says that a file or folder is another than before: its inode, its size and when it changed, also by a `chmod`.
+type Stamp = BTreeMap<PathBuf, (u64, u64, i64, i64)>;
+
+impl Teams {
+    /// Reads the teams under this folder, which is made if need be. If there is none, the default team is made, with the local user in it.
+    pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = root.into();
+        private::folder(&root)?;
+        let stamp = Stamp::new();
+        let mut teams = Self { root, policy: Policy::default(), credentials: vec![], problems: vec![], stamp };
+        if teams.names()?.is_empty() {
+            teams.add(DEFAULT_TEAM, LOCAL_MEMBER, None)?;
+        }
+        teams.load()?;
+        Ok(teams)
+    }
+
+    /// Who is in which team, and may do what.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What could not be read, and was left out.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// Reads everything anew if something has changed. Whether it has.
+    pub fn refresh(&mut self) -> io::Result<bool> {
+        let changed = stamp(&self.root)? != self.stamp;
+        if changed {
+            self.load()?;
+        }
+        Ok(changed)
+    }
+
+    /// Who has this token. It is compared with all of them, however early one matches.
+    pub fn verify(&self, token: &str) -> Option<MemberId> {
+        let shown = Digest::of(token);
+        let mut found = None;
+        for (member, digest) in &self.credentials {
+            if digest.same(&shown) {
+                found = Some(member);
+            }
+        }
+        found.filter(|member| self.is_member(member)).cloned()
+    }
+
+    fn is_member(&self, id: &MemberId) -> bool {
+        self.policy.teams.get(&id.team).is_some_and(|team| team.members.contains_key(&id.member))
+    }
+
+    /// Makes somebody a member, and the team if there is none, with a new credential; the file that holds it. Who is a member already gets the
+    /// role, if one is given, and keeps a credential that is there.
+    pub fn add(&mut self, team: &str, member: &str, role: Option<&str>) -> io::Result<PathBuf> {
+        for name in [team, member] {
+            if !is_name(name) {
+                return Err(io::Error::other(format!(
+                    "{name:?} cannot be the name of a team or member; use letters, digits, \".\", \"_\" and \"-\", 64 at most"
+                )));
+            }
+        }
+        let folder = self.root.join(team);
+        private::folder(&folder)?;
+        let path = folder.join("config.json");
+        let mut config = match private::read(&path, false, LONGEST_CONFIG) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| named(&path, &error.to_string()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => json!({"name": team, "members": []}),
+            Err(error) => return Err(error),
+        };
+        let changed = config::enter(&mut config, team, member, role).map_err(|problem| named(&path, &problem))?;
+        config::read(team, &config).map_err(|problem| named(&path, &problem))?;
+        let credential = self.credential_path(team, member);
+        private::folder(&folder.join("credentials"))?;
+        if fs::symlink_metadata(&credential).is_err() {
+            private::write(&credential, format!("{}\n", Token::new()?.as_str()).as_bytes())?;
+        }
+        if changed {
+            let mut text = serde_json::to_vec_pretty(&config)?;
+            text.push(b'\n');
+            private::write(&path, &text)?;
+        }
+        self.load()?;
+        Ok(credential)
+    }
+
+    /// The credential of a member, for a client of the same user.
+    pub fn credential(&self, team: &str, member: &str) -> io::Result<Token> {
+        credential::read(&self.credential_path(team, member))
+    }
+
+    fn credential_path(&self, team: &str, member: &str) -> PathBuf {
+        self.root.join(team).join("credentials").join(format!("{member}.token"))
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let entry = entry?;
+            match entry.file_name().into_string() {
+                Ok(name) if is_name(&name) && entry.path().is_dir() => names.push(name),
+                _ => {}
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn load(&mut self) -> io::Result<()> {
+        // Before the reading: what changes meanwhile is noticed the next time.
+        let stamp = stamp(&self.root)?;
+        let (mut policy, mut credentials, mut problems) = (Policy::default(), Vec::new(), Vec::new());
+        for name in self.names()? {
+            match self.read_team(&name) {
+                Ok(team) => {
+                    for member in team.members.keys() {
+                        let path = self.credential_path(&name, member);
+                        match credential::read(&path) {
+                            Ok(token) => {
+                                let id = MemberId { team: name.clone(), member: member.clone() };
+                                credentials.push((id, Digest::of(token.as_str())));
+                            }
+                            // A member that cannot prove anything yet.
+                            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                            Err(error) => problems.push(error.to_string()),
+                        }
+                    }
+                    policy.teams.insert(name, team);
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        let copied = credential::copied(&credentials);
+        for member in &copied {
+            problems.push(format!("{member}: another member has the same token; remove it, and add the member again"));
+        }
+        credentials.retain(|(member, _)| !copied.contains(member));
+        (self.policy, self.credentials, self.problems, self.stamp) = (policy, credentials, problems, stamp);
+        Ok(())
+    }
+
+    fn read_team(&self, name: &str) -> io::Result<wh_core::gate::Team> {
+        let folder = self.root.join(name);
+        private::folder(&folder)?;
+        let path = folder.join("config.json");
+        let text = private::read(&path, false, LONGEST_CONFIG)?;
+        let config: Value = serde_json::from_str(&text).map_err(|error| named(&path, &error.to_string()))?;
+        config::read(name, &config).map_err(|problem| named(&path, &problem))
+    }
+}
+
+/// Whether a name can be a file's and is read the same everywhere.
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && !name.starts_with('.')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+fn named(path: &Path, problem: &str) -> io::Error {
+    io::Error::other(format!("{}: {problem}", path.display()))
+}
+
+/// Everything that the teams are read from, with what would show a change.
+fn stamp(root: &Path) -> io::Result<Stamp> {
+    let mut stamp = Stamp::new();
+    let mut open = vec![(root.to_owned(), 0)];
+    while let Some((path, depth)) = open.pop() {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        let marks = (metadata.ino(), metadata.size(), metadata.ctime(), metadata.ctime_nsec());
+        // Above the credentials: teams, one team, its credentials.
+        if metadata.is_dir() && depth < 3 {
+            for entry in fs::read_dir(&path)? {
+                open.push((entry?.path(), depth + 1));
+            }
+        }
+        stamp.insert(path, marks);
+    }
+    Ok(stamp)
+}
