@@ -13,6 +13,7 @@ mod person;
 mod print;
 mod record;
 mod runtime;
+mod sender;
 mod signals;
 mod waiting;
 

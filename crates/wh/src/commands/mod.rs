@@ -2,7 +2,9 @@
 
 mod answer;
 mod attach;
+mod audit;
 mod completions;
+mod control;
 mod daemon;
 mod demo;
 mod doctor;
@@ -25,6 +27,7 @@ mod shot;
 mod signal;
 mod space;
 mod state;
+mod team;
 mod wait;
 
 use std::process::ExitCode;
@@ -32,6 +35,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::failure::Failure;
+pub use control::How;
 pub use daemon::ago;
 pub use space::SpaceArguments;
 
@@ -52,6 +56,9 @@ pub enum Command {
     Logs(logs::Logs),
     Rename(rename::Rename),
     Kill(kill::Kill),
+    Control(control::Control),
+    Audit(audit::Audit),
+    Team(team::Team),
     Resize(resize::Resize),
     Signal(signal::Signal),
     State(state::State),
@@ -83,6 +90,9 @@ impl Command {
             Self::Logs(command) => command.run(),
             Self::Rename(command) => command.run(),
             Self::Kill(command) => command.run(),
+            Self::Control(command) => command.run(),
+            Self::Audit(command) => command.run(),
+            Self::Team(command) => command.run(),
             Self::Resize(command) => command.run(),
             Self::Signal(command) => command.run(),
             Self::State(command) => command.run(),

@@ -60,7 +60,7 @@ fn pointed_at(condition: &str, position: usize) -> String {
     format!("{}\n{:position$}^", clean_line(condition), "", position = position.min(condition.chars().count()))
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) =
         text.split_at(text.find(|character: char| character.is_ascii_alphabetic()).unwrap_or(text.len()));
     let unit = match unit {

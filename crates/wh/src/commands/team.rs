@@ -1,0 +1,63 @@
+//! `wh team`.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use wh_engine::control::teams::Teams;
+
+use crate::daemon::Place;
+use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::print::print;
+
+/// Who may control sessions
+///
+/// A team has members, each with a credential in a file that only you can read: whoever shows it is who they say. A member may do
+/// what the role allows; docs/socket.md describes the files.
+#[derive(Debug, Args)]
+#[command(after_help = with_exit_codes("  wh team list\n  wh team add default ci --role watcher"))]
+pub struct Team {
+    #[command(subcommand)]
+    command: TeamCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TeamCommand {
+    /// List the teams and their members
+    List,
+    /// Make somebody a member, with a credential; the team is made if need be
+    Add {
+        /// The team
+        team: String,
+        /// The member
+        member: String,
+        /// What the member may do
+        #[arg(long, value_name = "ROLE")]
+        role: Option<String>,
+    },
+}
+
+impl Team {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let place = Place::here()?;
+        let failed = |error: std::io::Error| Failure::new(code::FAILED, error);
+        let mut teams = Teams::open(place.teams()).map_err(failed)?;
+        match self.command {
+            TeamCommand::List => {
+                for problem in teams.problems() {
+                    say(&format!("wh: {problem}"));
+                }
+                for (name, team) in &teams.policy().teams {
+                    print(&format!("{name}\n"))?;
+                    for (member, facts) in &team.members {
+                        print(&format!("    {member:<20} {}\n", facts.role.as_deref().unwrap_or("member")))?;
+                    }
+                }
+            }
+            TeamCommand::Add { team, member, role } => {
+                let file = teams.add(&team, &member, role.as_deref()).map_err(failed)?;
+                print(&format!("{member} is in {team}; the credential is in {}\n", file.display()))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
