@@ -1,5 +1,5 @@
 //! The daemon's socket: one JSON object a line, a request and its answer, and lines of events for who subscribes.
-//! The envelope is that of the TUI control protocol; `docs/socket.md` describes it for its users. Times are RFC 3339 in UTC.
+//! The envelope is that of the TUI control protocol; `docs/decisions/019` says what a message passes. Times are RFC 3339 in UTC.
 
 mod capabilities;
 mod command;

@@ -34,8 +34,22 @@ struct ConfigRole {
     deny: Vec<String>,
 }
 
+/// Lists in the place of objects would be read as their fields in order.
+fn objects(config: &Value) -> Result<(), String> {
+    if !config.is_object() {
+        return Err("it must be a JSON object".to_owned());
+    }
+    let members = config["members"].as_array().into_iter().flatten();
+    let roles = config["roles"].as_object().into_iter().flat_map(|roles| roles.values());
+    match members.chain(roles).find(|part| !part.is_object()) {
+        Some(other) => Err(format!("a member and a role must be JSON objects, and not {other}")),
+        None => Ok(()),
+    }
+}
+
 /// The team that a configuration describes.
 pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
+    objects(config)?;
     let config = Config::deserialize(config).map_err(|error| error.to_string())?;
     let mut read = Team::default();
     let mut aliases = Vec::new();

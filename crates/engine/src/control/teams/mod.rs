@@ -46,8 +46,8 @@ pub struct Teams {
     stamp: Stamp,
 }
 
-/// What says that a file or folder is another than before: its inode, its size and when it changed, also by a `chmod`.
-type Stamp = BTreeMap<PathBuf, (u64, u64, i64, i64)>;
+/// What says that a file or folder is another than before: its inode, its size, its mode and when it changed.
+type Stamp = BTreeMap<PathBuf, (u64, u64, u32, i64, i64)>;
 
 impl Teams {
     /// Reads the teams under this folder, which is made if need be. If there is none, the default team is made, with the local user in it.
@@ -214,7 +214,7 @@ fn stamp(root: &Path) -> io::Result<Stamp> {
     let mut open = vec![(root.to_owned(), 0)];
     while let Some((path, depth)) = open.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        let marks = (metadata.ino(), metadata.size(), metadata.ctime(), metadata.ctime_nsec());
+        let marks = (metadata.ino(), metadata.size(), metadata.mode(), metadata.ctime(), metadata.ctime_nsec());
         // Above the credentials: teams, one team, its credentials.
         if metadata.is_dir() && depth < 3 {
             for entry in fs::read_dir(&path)? {

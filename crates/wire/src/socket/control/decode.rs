@@ -127,7 +127,10 @@ fn words(fields: &Fields) -> Result<Option<String>, ControlReason> {
 
 fn content_ref(value: &Value) -> Result<ContentRef, ControlReason> {
     let wanted = "an object with path, size_bytes, sha256 and mime";
-    ContentRef::deserialize(value).map_err(|_| ControlReason::Wrong { field: "content_ref", wanted })
+    let wrong = || ControlReason::Wrong { field: "content_ref", wanted };
+    // A list would be read as its fields in order.
+    let fields = value.is_object().then_some(value).ok_or_else(wrong)?;
+    ContentRef::deserialize(fields).map_err(|_| wrong())
 }
 
 fn interrupt(fields: &Fields) -> Result<ControlAction, ControlReason> {

@@ -117,9 +117,12 @@ fn a_reference_is_read_in_place_of_a_text() {
         read,
         ControlAction::Stdin(ControlStdin { content, interrupt: true, preview: Some("first".to_owned()) })
     );
-    for wrong in
-        [json!("/path"), json!({"path": "/p"}), json!({"path": "/p", "size_bytes": -1, "sha256": "", "mime": ""})]
-    {
+    for wrong in [
+        json!("/path"),
+        json!(["/p", 1, "e3b0", "text/plain"]),
+        json!({"path": "/p"}),
+        json!({"path": "/p", "size_bytes": -1, "sha256": "", "mime": ""}),
+    ] {
         let reason = problem(json!({"action": "stdin", "content_ref": wrong})).reason;
         assert!(matches!(reason, ControlReason::Wrong { field: "content_ref", .. }), "{reason}");
     }
