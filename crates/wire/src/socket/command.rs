@@ -173,10 +173,10 @@ impl Command {
     pub fn read(request: &Request) -> Result<Self, Failure> {
         let payload = &request.payload;
         Ok(match request.command.as_str() {
-            "control" => Self::Control(ControlRequest::decode(payload).map(Box::new).map_err(Box::new)),
+            "control" => Self::Control(ControlRequest::decode(payload).map(Box::new)),
             "answer" => {
                 let decoded = ControlRequest::decode_as(payload, Some(ControlKind::Answer));
-                Self::Control(decoded.map(Box::new).map_err(Box::new))
+                Self::Control(decoded.map(Box::new))
             }
             "capabilities" => Self::Capabilities,
             "health" => Self::Health,

@@ -30,7 +30,7 @@ pub enum StreamLine {
         at: String,
         /// What, as at `/control/events`.
         #[serde(flatten)]
-        event: EventBody,
+        event: Box<EventBody>,
     },
     /// Everything up to this point in one. Comes first, unless the cursor could be gone on from; and again whenever the reader fell
     /// behind what is kept.

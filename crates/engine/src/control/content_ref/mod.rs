@@ -33,27 +33,27 @@ const MIME: &str = "text/plain; charset=utf-8";
 #[derive(Debug, Clone)]
 pub struct References {
     /// As it was given; senders may name their files by it.
-    given: PathBuf,
-    /// Without links.
     base: PathBuf,
+    /// Without links.
+    resolved: PathBuf,
     longest: u64,
 }
 
 impl References {
     /// The folder, made if need be. Texts may have so many bytes.
     pub fn new(base: impl Into<PathBuf>, longest: u64) -> io::Result<Self> {
-        let given = base.into();
-        if !given.is_absolute() {
-            return Err(io::Error::other(format!("{}: the folder for texts must be absolute", given.display())));
+        let base = base.into();
+        if !base.is_absolute() {
+            return Err(io::Error::other(format!("{}: the folder for texts must be absolute", base.display())));
         }
-        private::folder(&given)?;
-        let base = given.canonicalize()?;
-        Ok(Self { given, base, longest })
+        private::folder(&base)?;
+        let resolved = base.canonicalize()?;
+        Ok(Self { base, resolved, longest })
     }
 
     /// The folder.
     pub fn base(&self) -> &Path {
-        &self.given
+        &self.base
     }
 
     /// Reads the text that a member of this team refers to.
@@ -68,7 +68,7 @@ impl References {
         if reference.size_bytes > self.longest {
             return Err(ReferenceProblem::TooLong { bytes: reference.size_bytes, allowed: self.longest });
         }
-        let base = open(&self.base, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())
+        let base = open(&self.resolved, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())
             .map_err(ReferenceProblem::unreadable)?;
         let mut file = open_beneath(base, &way, reference.size_bytes)?;
         let mut bytes = Vec::with_capacity(usize::try_from(reference.size_bytes).unwrap_or(0));
@@ -94,8 +94,8 @@ impl References {
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(ReferenceProblem::Upwards);
         }
-        let beneath = path.strip_prefix(&self.given).or_else(|_| path.strip_prefix(&self.base));
-        let outside = || ReferenceProblem::Outside(self.given.join(team));
+        let beneath = path.strip_prefix(&self.base).or_else(|_| path.strip_prefix(&self.resolved));
+        let outside = || ReferenceProblem::Outside(self.base.join(team));
         let way: Vec<PathBuf> = beneath.map_err(|_| outside())?.iter().map(PathBuf::from).collect();
         if way.len() < 2 || way[0] != Path::new(team) {
             return Err(outside());
@@ -119,12 +119,12 @@ impl References {
         if !is_plain(team) {
             return Err(io::Error::other(format!("team {team:?} cannot be the name of a folder")));
         }
-        for folder in [self.given.join(team), self.given.join(team).join("input")] {
+        for folder in [self.base.join(team), self.base.join(team).join("input")] {
             private::folder(&folder)?;
         }
         // A request id may have characters that no file name should have; then its digest names the file.
         let name = if is_plain(request_id) { request_id.to_owned() } else { digest(request_id.as_bytes()) };
-        let path = self.given.join(team).join("input").join(format!("{name}.txt"));
+        let path = self.base.join(team).join("input").join(format!("{name}.txt"));
         private::write(&path, text.as_bytes())?;
         let path = path.into_os_string().into_string().map_err(|path| {
             io::Error::other(format!("{}: a path that is not UTF-8 cannot be sent", Path::new(&path).display()))

@@ -17,12 +17,15 @@ const KNOWN_ACTIONS: &str = "stdin, interrupt, answer";
 
 impl ControlRequest {
     /// Reads a payload, in either shape or in both at once. Fields that are not known are passed over.
-    pub fn decode(payload: &Value) -> Result<Self, ControlProblem> {
+    pub fn decode(payload: &Value) -> Result<Self, Box<ControlProblem>> {
         Self::decode_as(payload, None)
     }
 
     /// The same for a command that says by itself what the message is.
-    pub(in crate::socket) fn decode_as(payload: &Value, implied: Option<ControlKind>) -> Result<Self, ControlProblem> {
+    pub(in crate::socket) fn decode_as(
+        payload: &Value,
+        implied: Option<ControlKind>,
+    ) -> Result<Self, Box<ControlProblem>> {
         let empty = Fields::new();
         let fields = payload.as_object().unwrap_or(&empty);
         let mut kind = implied;
@@ -35,7 +38,7 @@ impl ControlRequest {
                 agent_id: lenient("agent_id"),
                 request_id: lenient("request_id"),
             };
-            ControlProblem { kind, key, sender: text(fields, "sender").ok().flatten(), reason }
+            Box::new(ControlProblem { kind, key, sender: text(fields, "sender").ok().flatten(), reason })
         })
     }
 }

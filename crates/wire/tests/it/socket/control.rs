@@ -36,7 +36,7 @@ fn action(more: Value) -> ControlAction {
 }
 
 fn problem(more: Value) -> ControlProblem {
-    ControlRequest::decode(&message(more)).unwrap_err()
+    *ControlRequest::decode(&message(more)).unwrap_err()
 }
 
 fn typed(text: &str) -> ControlAction {

@@ -135,7 +135,7 @@ fn lines_of_a_stream_say_what_they_are_first() {
         seq: 3,
         session_id: "s1".to_owned(),
         at: "2026-02-20T21:15:00Z".to_owned(),
-        event: EventBody::Typed { bytes: 4 },
+        event: Box::new(EventBody::Typed { bytes: 4 }),
     };
     assert_eq!(
         event.encode(),
