@@ -1,0 +1,74 @@
+//! What must hold of the store, seen from inside: with a clock that a test moves by hand.
+
+mod history;
+mod model;
+mod opening;
+mod requests;
+mod sessions;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::clock::Steady;
+use super::*;
+
+/// A directory for a store, and a hand on its clock.
+pub struct Bench {
+    pub home: TempDir,
+    pub hand: Arc<AtomicI64>,
+    pub limits: Limits,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap(), hand: Arc::new(AtomicI64::new(0)), limits: Limits::default() }
+    }
+
+    /// Opens the store. The steady clock of a new life starts anew.
+    pub fn open(&self) -> Store {
+        self.hand.store(0, Ordering::SeqCst);
+        Store::start(&self.directory(), self.limits, Steady::Hand(Arc::clone(&self.hand))).unwrap()
+    }
+
+    pub fn directory(&self) -> PathBuf {
+        self.home.path().join("store")
+    }
+
+    pub fn wait(&self, duration: Duration) {
+        self.hand.fetch_add(duration.as_millis() as i64, Ordering::SeqCst);
+    }
+}
+
+pub fn key(request: impl ToString) -> Key {
+    let request = request.to_string();
+    Key { team: "team".to_owned(), session: "session".to_owned(), agent: "agent".to_owned(), request }
+}
+
+/// Seconds after 1970.
+pub fn at(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+pub fn record(id: &str, name: &str) -> SessionRecord {
+    SessionRecord {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        team: "team".to_owned(),
+        kind: SessionKind::Agent,
+        agent: Some("claude".to_owned()),
+        command: vec!["claude".to_owned(), "--verbose".to_owned()],
+        directory: PathBuf::from("/somewhere"),
+        size: Some((80, 24)),
+        model: None,
+        mode: Some("plan".to_owned()),
+        created_at: at(100),
+        ended: None,
+        resume: Some(Resume::new("secret-of-the-provider")),
+        extra: json!({"colour": "green"}),
+    }
+}

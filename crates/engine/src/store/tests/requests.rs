@@ -1,0 +1,207 @@
+//! Requests: begun once, remembered as long as promised.
+
+use super::*;
+
+#[tokio::test]
+async fn of_many_who_begin_the_same_request_one_hears_that_it_is_new() {
+    let bench = Bench::new();
+    let store = bench.open();
+    let tasks: Vec<_> = (0..64)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move { store.begin(key(number % 4), "print", at(1)).await.unwrap() })
+        })
+        .collect();
+    let mut new = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Begun::New => new += 1,
+            Begun::Known(entry) => {
+                let known = Entry { fingerprint: "print".to_owned(), at: at(1), epoch: 1, state: State::Pending };
+                assert_eq!(entry, known);
+            }
+        }
+    }
+    assert_eq!(new, 4);
+}
+
+#[tokio::test]
+async fn every_part_of_the_key_tells_requests_apart() {
+    let store = Bench::new().open();
+    let first = key("r");
+    let others = [
+        Key { team: "t".to_owned(), ..first.clone() },
+        Key { session: "s".to_owned(), ..first.clone() },
+        Key { agent: "a".to_owned(), ..first.clone() },
+        Key { request: "q".to_owned(), ..first.clone() },
+    ];
+    assert_eq!(store.begin(first, "", at(1)).await.unwrap(), Begun::New);
+    for other in others {
+        assert_eq!(store.begin(other, "", at(1)).await.unwrap(), Begun::New);
+    }
+}
+
+#[tokio::test]
+async fn the_first_result_counts() {
+    let store = Bench::new().open();
+    store.begin(key("r"), "print", at(1)).await.unwrap();
+    store.finish(key("r"), "ok", Some("said".to_owned()), at(2)).await.unwrap();
+    store.finish(key("r"), "ok", Some("again".to_owned()), at(3)).await.unwrap();
+    let error = store.finish(key("r"), "rejected", None, at(3)).await.unwrap_err();
+    assert_eq!(error, StoreError::Settled { request: "r".to_owned(), state: "\"ok\"".to_owned() });
+    let done = State::Done { result: "ok".to_owned(), detail: Some("said".to_owned()), at: at(2) };
+    assert_eq!(store.lookup(key("r")).await.unwrap().unwrap().state, done);
+    let error = store.finish(key("never"), "ok", None, at(3)).await.unwrap_err();
+    assert_eq!(error, StoreError::NoSuchRequest("never".to_owned()));
+}
+
+#[tokio::test]
+async fn a_beginning_is_taken_back_only_while_it_is_pending() {
+    let store = Bench::new().open();
+    store.begin(key("r"), "", at(1)).await.unwrap();
+    assert!(store.undo(key("r")).await.unwrap());
+    assert!(!store.undo(key("r")).await.unwrap());
+    assert_eq!(store.begin(key("r"), "", at(1)).await.unwrap(), Begun::New);
+    store.finish(key("r"), "ok", None, at(2)).await.unwrap();
+    assert!(!store.undo(key("r")).await.unwrap());
+    assert!(store.lookup(key("r")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn what_was_pending_is_cut_off_in_the_next_life_and_stays_so() {
+    let bench = Bench::new();
+    let store = bench.open();
+    store.begin(key("pending"), "print", at(1)).await.unwrap();
+    store.begin(key("done"), "", at(1)).await.unwrap();
+    store.finish(key("done"), "ok", None, at(2)).await.unwrap();
+    store.close().await.unwrap();
+
+    let store = bench.open();
+    assert_eq!(store.opening(), &Opening { epoch: 2, cut_off: 1, set_aside: None });
+    assert_eq!(store.cut_off(10).await.unwrap(), [key("pending")]);
+    let known = Entry { fingerprint: "print".to_owned(), at: at(1), epoch: 1, state: State::CutOff { epoch: 2 } };
+    assert_eq!(store.begin(key("pending"), "print", at(9)).await.unwrap(), Begun::Known(known.clone()));
+    assert!(!store.undo(key("pending")).await.unwrap());
+    assert!(matches!(store.finish(key("pending"), "ok", None, at(9)).await, Err(StoreError::Settled { .. })));
+    store.close().await.unwrap();
+
+    let store = bench.open();
+    assert_eq!(store.opening(), &Opening { epoch: 3, cut_off: 0, set_aside: None });
+    assert_eq!(store.cut_off(10).await.unwrap(), []);
+    assert_eq!(store.lookup(key("pending")).await.unwrap(), Some(known));
+}
+
+#[tokio::test]
+async fn a_request_is_remembered_for_its_time_from_when_it_was_settled() {
+    let bench = Bench::new();
+    let (store, time) = (bench.open(), bench.limits.remembered);
+    store.begin(key("r"), "", at(1)).await.unwrap();
+    bench.wait(time * 3);
+    assert!(store.lookup(key("r")).await.unwrap().is_some(), "what is being carried out does not expire");
+    store.finish(key("r"), "ok", None, at(2)).await.unwrap();
+    bench.wait(time - Duration::from_millis(1));
+    assert!(store.lookup(key("r")).await.unwrap().is_some());
+    bench.wait(Duration::from_millis(1));
+    assert_eq!(store.begin(key("r"), "", at(3)).await.unwrap(), Begun::New);
+}
+
+#[tokio::test]
+async fn neither_the_wall_clock_nor_a_pause_between_two_lives_makes_a_request_older() {
+    let bench = Bench::new();
+    let store = bench.open();
+    bench.wait(Duration::from_secs(1000));
+    for (request, moment) in [("past", at(0)), ("future", at(1 << 34))] {
+        store.begin(key(request), "", moment).await.unwrap();
+        store.finish(key(request), "ok", None, moment).await.unwrap();
+    }
+    bench.wait(bench.limits.remembered / 2);
+    store.close().await.unwrap();
+    // A new life begins its steady clock anew, at nought here; years may have passed on the wall.
+    let store = bench.open();
+    bench.wait(bench.limits.remembered / 2 - Duration::from_millis(1));
+    for request in ["past", "future"] {
+        assert!(store.lookup(key(request)).await.unwrap().is_some(), "{request}");
+    }
+    bench.wait(Duration::from_millis(1));
+    for request in ["past", "future"] {
+        assert_eq!(store.lookup(key(request)).await.unwrap(), None, "time was written down at the close: {request}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_store_refuses_and_forgets_nothing_early() {
+    let mut bench = Bench::new();
+    bench.limits.requests = 3;
+    let store = bench.open();
+    for request in 0..3 {
+        store.begin(key(request), "", at(1)).await.unwrap();
+    }
+    let full = Err(StoreError::Full { what: "requests", most: 3 });
+    store.finish(key(0), "ok", None, at(1)).await.unwrap();
+    assert_eq!(store.begin(key(3), "", at(1)).await, full);
+    assert!(matches!(store.begin(key(0), "", at(1)).await, Ok(Begun::Known(_))), "those who are known are answered");
+    bench.wait(bench.limits.remembered);
+    assert_eq!(store.begin(key(3), "", at(1)).await.unwrap(), Begun::New);
+    assert_eq!(store.begin(key(4), "", at(1)).await, full, "two are pending, and one is new");
+    assert!(store.undo(key(1)).await.unwrap());
+    assert_eq!(store.begin(key(4), "", at(1)).await.unwrap(), Begun::New);
+    store.close().await.unwrap();
+    let store = bench.open();
+    assert_eq!(store.begin(key(5), "", at(1)).await, full, "the count is known in the next life");
+}
+
+#[tokio::test]
+async fn what_has_expired_goes_by_itself_while_others_come() {
+    let bench = Bench::new();
+    let store = bench.open();
+    for request in 0..300 {
+        store.begin(key(request), "", at(1)).await.unwrap();
+        store.finish(key(request), "ok", None, at(1)).await.unwrap();
+    }
+    bench.wait(bench.limits.remembered);
+    for request in 1000..1300 {
+        store.begin(key(request), "", at(1)).await.unwrap();
+    }
+    let kept = store.queue().ask(queue::Touches::Nothing, |desk| Ok(desk.tally.requests)).await.unwrap();
+    assert_eq!(kept, 300);
+}
+
+#[tokio::test]
+async fn results_are_short_and_details_are_cut() {
+    let store = Bench::new().open();
+    store.begin(key("r"), "", at(1)).await.unwrap();
+    let error = store.finish(key("r"), "x".repeat(65), None, at(1)).await.unwrap_err();
+    assert_eq!(error, StoreError::TooLarge { what: "the result", size: 65, most: 64 });
+    store.finish(key("r"), "ok", Some("é".repeat(4000)), at(1)).await.unwrap();
+    let State::Done { detail: Some(detail), .. } = store.lookup(key("r")).await.unwrap().unwrap().state else {
+        panic!("it is done");
+    };
+    assert!(detail.len() <= 4096 && detail.len() > 4080 && detail.ends_with("é…"), "{}", detail.len());
+    let error = store.begin(key("x".repeat(3000)), "", at(1)).await.unwrap_err();
+    assert!(matches!(error, StoreError::TooLarge { most: 2048, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_that_fails_leaves_those_beside_it_alone() {
+    let mut bench = Bench::new();
+    bench.limits.requests = 10;
+    let store = bench.open();
+    let tasks: Vec<_> = (0..30)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move { store.begin(key(number), "", at(1)).await })
+        })
+        .collect();
+    let mut begun = Vec::new();
+    for (number, task) in tasks.into_iter().enumerate() {
+        match task.await.unwrap() {
+            Ok(Begun::New) => begun.push(number),
+            Err(StoreError::Full { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(begun.len(), 10);
+    for number in 0..30 {
+        assert_eq!(store.lookup(key(number)).await.unwrap().is_some(), begun.contains(&number), "{number}");
+    }
+}

@@ -1,0 +1,144 @@
+//! A disk that is full, one that says no, and one that cannot be written at all. These need a file system of their own,
+//! and so a namespace; where there is none, the tests say so.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::UNIX_EPOCH;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
+use wh_engine::store::{Begun, Store, StoreError};
+
+use super::{INSIDE, again, key};
+
+/// Runs a test once more with a small file system of its own, mounted with these options. `true` inside: go on.
+fn inside(test: &str, options: &str) -> Option<PathBuf> {
+    if let Some(directory) = std::env::var_os(INSIDE) {
+        return Some(PathBuf::from(directory));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let unshare = || {
+        let mut command = Command::new("unshare");
+        if !nix::unistd::geteuid().is_root() {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command.args(["--mount", "sh", "-c", r#"mount -t tmpfs -o "$1" tmpfs "$2" && shift 2 && exec "$@""#, "sh", options]);
+        command.arg(home.path()).stdin(Stdio::null());
+        command
+    };
+    let probe = unshare().arg("true").output();
+    if !probe.as_ref().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED {test}: no file system of its own can be had here ({probe:?})");
+        return None;
+    }
+    let child = again(test, home.path());
+    let output =
+        unshare().arg(child.get_program()).args(child.get_args()).env(INSIDE, home.path()).output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    None
+}
+
+async fn begin(store: &Store, name: impl ToString) -> Result<Begun, StoreError> {
+    store.begin(key(name), "x".repeat(200), UNIX_EPOCH).await
+}
+
+/// Begins requests, many at a time, until some are refused. Those that were begun and those that were not.
+async fn until_refused(store: &Store, prefix: &str) -> (Vec<String>, Vec<(String, StoreError)>) {
+    let (mut begun, mut refused) = (Vec::new(), Vec::new());
+    for round in 0..10_000 {
+        let names: Vec<String> = (0..16).map(|number| format!("{prefix}-{round}-{number}")).collect();
+        let tasks: Vec<_> = names
+            .into_iter()
+            .map(|name| {
+                let store = store.clone();
+                tokio::spawn(async move { (begin(&store, &name).await, name) })
+            })
+            .collect();
+        for task in tasks {
+            match task.await.unwrap() {
+                (Ok(said), name) => {
+                    assert_eq!(said, Begun::New, "{name}");
+                    begun.push(name);
+                }
+                (Err(error), name) => refused.push((name, error)),
+            }
+        }
+        if !refused.is_empty() {
+            return (begun, refused);
+        }
+    }
+    panic!("nothing was refused");
+}
+
+async fn exactly(store: &Store, begun: &[String], refused: &[(String, StoreError)]) {
+    for name in begun {
+        assert!(store.lookup(key(name)).await.unwrap().is_some(), "{name} was begun");
+    }
+    for (name, error) in refused {
+        assert_eq!(store.lookup(key(name)).await.unwrap(), None, "{name} was refused: {error}");
+    }
+}
+
+async fn recovers(store: &Store, begun: &[String], refused: &[(String, StoreError)]) {
+    exactly(store, begun, refused).await;
+    for (name, _) in refused {
+        assert_eq!(begin(store, name).await, Ok(Begun::New), "{name} is begun once there is room");
+    }
+}
+
+/// In the next life.
+async fn there(directory: &Path, begun: &[String], refused: &[(String, StoreError)]) {
+    let store = Store::open(directory).unwrap();
+    assert_eq!(store.opening().set_aside, None);
+    for name in begun.iter().chain(refused.iter().map(|(name, _)| name)) {
+        assert!(store.lookup(key(name)).await.unwrap().is_some(), "{name}");
+    }
+    store.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_refuses_exactly_what_does_not_fit_and_the_store_recovers() {
+    let name = "disk::a_full_disk_refuses_exactly_what_does_not_fit_and_the_store_recovers";
+    let Some(disk) = inside(name, "size=2m,mode=700") else { return };
+    let ballast = disk.join("ballast");
+    std::fs::write(&ballast, vec![1; 256 << 10]).unwrap();
+    let store = Store::open(disk.join("store")).unwrap();
+    let (begun, refused) = until_refused(&store, "one").await;
+    assert!(begun.len() > 100, "{}", begun.len());
+    assert!(refused.iter().all(|(_, error)| *error == StoreError::DiskFull), "{refused:?}");
+    exactly(&store, &begun, &refused).await;
+    std::fs::remove_file(&ballast).unwrap();
+    recovers(&store, &begun, &refused).await;
+    store.close().await.unwrap();
+    there(&disk.join("store"), &begun, &refused).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_says_no_is_said_and_the_store_recovers() {
+    let name = "disk::a_disk_that_says_no_is_said_and_the_store_recovers";
+    let Some(disk) = inside(name, "size=64m,mode=700") else { return };
+    // SAFETY: a signal is set to be ignored; no handler runs.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn).unwrap() };
+    let store = Store::open(disk.join("store")).unwrap();
+    // Files of this process may not grow beyond this: writing gives an error that is not that of a full disk.
+    let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
+    setrlimit(Resource::RLIMIT_FSIZE, 1 << 20, hard).unwrap();
+    let (begun, refused) = until_refused(&store, "one").await;
+    setrlimit(Resource::RLIMIT_FSIZE, hard, hard).unwrap();
+    assert!(refused.iter().all(|(_, error)| matches!(error, StoreError::Failed(_))), "{refused:?}");
+    recovers(&store, &begun, &refused).await;
+    store.close().await.unwrap();
+    there(&disk.join("store"), &begun, &refused).await;
+}
+
+#[test]
+fn a_disk_that_cannot_be_written_is_named() {
+    let name = "disk::a_disk_that_cannot_be_written_is_named";
+    let Some(disk) = inside(name, "ro,mode=700") else { return };
+    for directory in [disk.clone(), disk.join("store")] {
+        let error = Store::open(&directory).err().expect("nothing can be made there").to_string();
+        assert!(error.contains("cannot hold the store") && error.contains("Read-only file system"), "{error}");
+        assert!(error.starts_with(disk.to_str().unwrap()), "{error}");
+    }
+}
