@@ -31,12 +31,12 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Progress goes to stderr, Markdown tables to stdout. Rows: 1 key to visible, 2 snapshots per second, 3 a flood of
 /// output, 4 resident memory, 5 CPU time while idle. Of the terminal UI: 6 a frame in a long conversation, 7 key to frame,
 /// 8 CPU time while idle, 9 memory of messages, 10 start to first frame; 7, 8 and 10 beside Codex, Gemini and Claude Code,
-/// offline, where they are installed.
+/// offline, where they are installed. Of the daemon's store: 11 requests that are durable, beside bare SQLite.
 #[derive(Debug, Parser)]
 #[command(name = "wh-bench", version)]
 struct Arguments {
     /// Measure only this row; may be repeated
-    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=10))]
+    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=11))]
     rows: Vec<u8>,
 
     /// Few and short rounds: whether it works, not how fast
@@ -103,12 +103,21 @@ fn run(arguments: &Arguments) -> Outcome<()> {
         compared.extend(lab::compare(&setting, &wanted)?);
     }
     compared.sort_by_key(|row| row.number);
+    let mut stored: Vec<Comparison> = Vec::new();
+    for (number, row) in rows::OF_THE_STORE {
+        if arguments.wants(number) {
+            stored.extend(row(&setting)?);
+        }
+    }
     let mut tables = Vec::new();
     if !measured.is_empty() {
         tables.push(table::markdown(&measured));
     }
     if !compared.is_empty() {
         tables.push(table::comparisons(&compared));
+    }
+    if !stored.is_empty() {
+        tables.push(table::comparisons(&stored));
     }
     io::stdout().write_all(tables.join("\n").as_bytes())?;
     Ok(())

@@ -13,7 +13,7 @@ pub struct Row {
     pub limit: (&'static str, Measured),
 }
 
-/// One line of the second table: the terminal UI, and somebody beside it.
+/// One line of the other tables: the terminal UI or the store, and somebody beside it.
 pub struct Comparison {
     pub number: u8,
     pub what: String,

@@ -5,6 +5,7 @@ mod flood;
 mod idle;
 mod key;
 mod snapshots;
+mod store;
 pub mod ui;
 
 use crate::table::{Comparison, Row};
@@ -17,11 +18,14 @@ type Measurement = fn(&Setting) -> Outcome<Vec<Row>>;
 pub const ALL: [(u8, Measurement); 5] =
     [(1, key::key_to_visible), (2, snapshots::snapshots), (3, flood::flood), (4, idle::memory), (5, idle::processor)];
 
-/// A measurement of the terminal UI: some rows of the second table.
+/// A measurement of the terminal UI or of the store: some rows of the second table, or of the third.
 type UiMeasurement = fn(&Setting) -> Outcome<Vec<Comparison>>;
 
 /// Those of wh's UI alone.
 pub const OF_THE_UI: [(u8, UiMeasurement); 2] = [(6, crowd::frames), (9, crowd::memory)];
+
+/// Those of the store, in a table of their own.
+pub const OF_THE_STORE: [(u8, UiMeasurement); 1] = [(11, store::requests)];
 
 /// Those beside the UIs of real agents, see [`ui`].
 pub const IN_THE_LAB: [u8; 3] = [7, 8, 10];

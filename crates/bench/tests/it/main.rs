@@ -37,7 +37,7 @@ fn said(output: &Output) -> (String, String) {
 }
 
 #[test]
-fn a_quick_run_gives_two_tables_and_says_who_is_not_there() {
+fn a_quick_run_gives_three_tables_and_says_who_is_not_there() {
     if !tools::present(&["tmux", "sh", "cat", "stty"]) {
         return;
     }
@@ -45,9 +45,11 @@ fn a_quick_run_gives_two_tables_and_says_who_is_not_there() {
     let nothing = tempfile::tempdir().unwrap();
     let output = bench.env("WHEELHOUSE_CLIS", nothing.path()).output().expect("the benchmark runs");
     let (tables, said) = said(&output);
-    let (first, second) = tables.split_once("\n\n").unwrap_or_else(|| panic!("one table:\n{tables}"));
+    let parts: Vec<&str> = tables.split("\n\n").collect();
+    let [first, second, third] = parts[..] else { panic!("not three tables:\n{tables}") };
     assert_eq!(column(first, 1), ["1", "2", "2", "3", "4", "4", "5"], "{first}");
     assert_eq!(column(second, 1), ["6", "6", "6", "7", "8", "9", "10"], "{second}");
+    assert_eq!(column(third, 1), ["11"; 3], "{third}");
     assert_eq!(column(second, 5)[3..5], ["nobody"; 2], "{second}");
     assert!(said.contains("LEFT OUT: the UIs of real agents in rows 7, 8, 10, because"), "{said}");
     assert!(said.contains("crates/testkit/install-clis"), "{said}");

@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use wh_engine::store::{
-    Begun, KeptItem, Limits, Place, SessionKind, SessionRecord, State, Store, StoreError, Which,
-};
+use wh_engine::store::{Begun, KeptItem, Limits, Place, SessionKind, SessionRecord, State, Store, StoreError, Which};
 
 use super::{INSIDE, again, key};
 

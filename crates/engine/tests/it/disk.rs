@@ -1,6 +1,7 @@
 //! A disk that is full, one that says no, and one that cannot be written at all. These need a file system of their own,
 //! and so a namespace; where there is none, the tests say so.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
@@ -11,7 +12,7 @@ use wh_engine::store::{Begun, Store, StoreError};
 
 use super::{INSIDE, again, key};
 
-/// Runs a test once more with a small file system of its own, mounted with these options. `true` inside: go on.
+/// Runs a test once more with a small file system of its own, mounted with these options. Inside, where that is.
 fn inside(test: &str, options: &str) -> Option<PathBuf> {
     if let Some(directory) = std::env::var_os(INSIDE) {
         return Some(PathBuf::from(directory));
@@ -22,18 +23,26 @@ fn inside(test: &str, options: &str) -> Option<PathBuf> {
         if !nix::unistd::geteuid().is_root() {
             command.args(["--user", "--map-root-user"]);
         }
-        command.args(["--mount", "sh", "-c", r#"mount -t tmpfs -o "$1" tmpfs "$2" && shift 2 && exec "$@""#, "sh", options]);
+        command.args([
+            "--mount",
+            "sh",
+            "-c",
+            r#"mount -t tmpfs -o "$1" tmpfs "$2" && shift 2 && exec "$@""#,
+            "sh",
+            options,
+        ]);
         command.arg(home.path()).stdin(Stdio::null());
         command
     };
     let probe = unshare().arg("true").output();
     if !probe.as_ref().is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED {test}: no file system of its own can be had here ({probe:?})");
+        // Straight to stderr: what goes through the print macros is swallowed in a test that passes.
+        let skipped = format!("SKIPPED {test}: no file system of its own can be had here ({probe:?})\n");
+        let _ = std::io::stderr().write_all(skipped.as_bytes());
         return None;
     }
     let child = again(test, home.path());
-    let output =
-        unshare().arg(child.get_program()).args(child.get_args()).env(INSIDE, home.path()).output().unwrap();
+    let output = unshare().arg(child.get_program()).args(child.get_args()).env(INSIDE, home.path()).output().unwrap();
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
     None
@@ -100,9 +109,10 @@ async fn there(directory: &Path, begun: &[String], refused: &[(String, StoreErro
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_exactly_what_does_not_fit_and_the_store_recovers() {
     let name = "disk::a_full_disk_refuses_exactly_what_does_not_fit_and_the_store_recovers";
-    let Some(disk) = inside(name, "size=2m,mode=700") else { return };
+    let Some(disk) = inside(name, "size=3m,mode=700") else { return };
+    // What is taken away later gives the log room to be brought into the database.
     let ballast = disk.join("ballast");
-    std::fs::write(&ballast, vec![1; 256 << 10]).unwrap();
+    std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let store = Store::open(disk.join("store")).unwrap();
     let (begun, refused) = until_refused(&store, "one").await;
     assert!(begun.len() > 100, "{}", begun.len());

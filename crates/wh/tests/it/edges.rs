@@ -18,7 +18,7 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
-    ("wh-bench", &["wh-testkit"]),
+    ("wh-bench", &["wh-engine", "wh-testkit"]),
     ("wh-tui", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     (
         "wh",

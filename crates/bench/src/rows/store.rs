@@ -1,0 +1,166 @@
+//! Row 11: requests that are begun and finished, each time on the disk before it is answered; beside bare SQLite with the
+//! same tables, the same settings and one thread that does nothing else.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use rusqlite::{Connection, params};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use wh_engine::store::{Begun, FILE, Key, Limits, Store};
+
+use crate::table::{Comparison, Measured, Unit, quantile};
+use crate::{Outcome, Setting, say};
+
+/// As many as ask at once.
+const MANY: usize = 16;
+
+const FINGERPRINT: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// What was measured of one who takes part: requests per second of each round, and how long each single request took.
+#[derive(Default)]
+struct Samples {
+    rates: Vec<f64>,
+    took: Vec<f64>,
+}
+
+impl Samples {
+    fn add(&mut self, whole: Duration, took: Vec<f64>) {
+        self.rates.push(took.len() as f64 / whole.as_secs_f64());
+        self.took.extend(took);
+    }
+
+    fn measured(mut self) -> Measured {
+        Measured { median: quantile(&mut self.rates, 0.5), p99: quantile(&mut self.took, 0.99) }
+    }
+}
+
+pub fn requests(setting: &Setting) -> Outcome<Vec<Comparison>> {
+    let (rounds, each) = (setting.pick(15, 1), setting.pick(150, 4));
+    let home = home()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let limits = Limits { requests: u64::MAX, ..Limits::default() };
+    let store = Store::open_with(home.path().join("wh"), limits)?;
+    let mut single = Bare::open(home.path().join("single"), &runtime)?;
+    let mut batches = Bare::open(home.path().join("batches"), &runtime)?;
+    let mut samples: [Samples; 4] = Default::default();
+    for round in 0..rounds {
+        say(&format!("row 11: round {} of {rounds}", round + 1));
+        // They take turns at coming first.
+        for turn in 0..4 {
+            let which = (turn + round) % 4;
+            let (whole, took) = match which {
+                0 => runtime.block_on(clients(&store, 1, each, round))?,
+                1 => runtime.block_on(clients(&store, MANY, each, round))?,
+                2 => single.requests(1, each)?,
+                _ => batches.requests(MANY, each)?,
+            };
+            samples[which].add(whole, took);
+        }
+    }
+    runtime.block_on(store.close())?;
+    let [one, many, single, batches] = samples.map(Samples::measured);
+    let row = |what: &str, wh, name: &str, bare| Comparison {
+        number: 11,
+        what: what.to_owned(),
+        unit: Unit::PerSecond,
+        wh,
+        beside: Some((name.to_owned(), bare)),
+    };
+    let (one_by_one, together) = ("bare SQLite, a commit for each row", "bare SQLite, a commit for 16 rows");
+    Ok(vec![
+        row("requests begun and finished, one client", one, one_by_one, single),
+        row("requests begun and finished, 16 clients", many, one_by_one, single),
+        row("requests begun and finished, 16 clients", many, together, batches),
+    ])
+}
+
+/// Where a sync reaches a disk: the usual place for temporary files may be memory.
+fn home() -> Outcome<TempDir> {
+    let parent = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
+    Ok(tempfile::Builder::new().prefix("wh-bench.").tempdir_in(parent)?)
+}
+
+/// So many clients at once, each with so many requests one after the other. The whole time, and that of each request.
+async fn clients(store: &Store, many: usize, each: usize, round: usize) -> Outcome<(Duration, Vec<f64>)> {
+    let start = Instant::now();
+    let tasks: Vec<_> =
+        (0..many).map(|client| tokio::spawn(client_of(store.clone(), many, client, each, round))).collect();
+    let mut took = Vec::with_capacity(many * each);
+    for task in tasks {
+        took.extend(task.await??);
+    }
+    Ok((start.elapsed(), took))
+}
+
+async fn client_of(store: Store, many: usize, client: usize, each: usize, round: usize) -> Outcome<Vec<f64>> {
+    let mut took = Vec::with_capacity(each);
+    for number in 0..each {
+        let [team, session, agent, request] = key(many, client, number + round * each);
+        let key = Key { team, session, agent, request };
+        let start = Instant::now();
+        if store.begin(key.clone(), FINGERPRINT, SystemTime::now()).await? != Begun::New {
+            return Err("a request was known before it was begun".into());
+        }
+        store.finish(key, "ok", Some("accepted".to_owned()), SystemTime::now()).await?;
+        took.push(start.elapsed().as_secs_f64());
+    }
+    Ok(took)
+}
+
+fn key(many: usize, client: usize, number: usize) -> [String; 4] {
+    let request = format!("req-{many:04}-{client:04}-{:016x}", (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    ["team".to_owned(), format!("session-{client}"), "codex:abc123".to_owned(), request]
+}
+
+/// SQLite itself.
+struct Bare {
+    connection: Connection,
+    begun: usize,
+}
+
+impl Bare {
+    fn open(directory: PathBuf, runtime: &Runtime) -> Outcome<Self> {
+        // The store makes the tables; nobody but it has to know them twice.
+        runtime.block_on(Store::open(&directory)?.close())?;
+        let connection = Connection::open(Path::new(&directory).join(FILE))?;
+        connection.execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;",
+        )?;
+        Ok(Self { connection, begun: 0 })
+    }
+
+    /// As many requests as so many clients would make, with one commit for the beginnings and one for the ends of all
+    /// that the clients ask for at the same time.
+    fn requests(&mut self, many: usize, each: usize) -> Outcome<(Duration, Vec<f64>)> {
+        let whole = Instant::now();
+        let mut took = Vec::with_capacity(many * each);
+        let connection = &self.connection;
+        for number in self.begun..self.begun + each {
+            let start = Instant::now();
+            let keys: Vec<[String; 4]> = (0..many).map(|client| key(many, client, number)).collect();
+            connection.prepare_cached("BEGIN")?.execute([])?;
+            for [team, session, agent, request] in &keys {
+                let mut insert = connection.prepare_cached(
+                    "INSERT INTO requests (team, session, agent, request, fingerprint, state, began_at, epoch, stamp)
+                     VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, 1, ?7)",
+                )?;
+                insert.execute(params![team, session, agent, request, FINGERPRINT, 1, 1])?;
+            }
+            connection.prepare_cached("COMMIT")?.execute([])?;
+            connection.prepare_cached("BEGIN")?.execute([])?;
+            for [team, session, agent, request] in &keys {
+                let mut update = connection.prepare_cached(
+                    "UPDATE requests SET state = 1, result = 'ok', detail = 'accepted', settled_at = 1, settled_in = 1, stamp = ?5
+                     WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4 AND state = 0",
+                )?;
+                update.execute(params![team, session, agent, request, number as i64])?;
+            }
+            connection.prepare_cached("COMMIT")?.execute([])?;
+            took.extend(std::iter::repeat_n(start.elapsed().as_secs_f64(), many));
+        }
+        self.begun += each;
+        Ok((whole.elapsed(), took))
+    }
+}
