@@ -1,6 +1,7 @@
 //! What waits for the store's thread: jobs that somebody waits for, and history that nobody does.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -58,7 +59,10 @@ where
     F: FnMut(&mut Desk) -> Result<T, StoreError> + Send,
 {
     fn run(&mut self, desk: &mut Desk) -> Result<(), StoreError> {
-        self.done = Some((self.work)(desk)?);
+        // A job may hold a caller's own function. Its panic is rolled back like any failure, and the thread goes on.
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(desk)));
+        let failed = |_| Err(StoreError::Failed("the job panicked".to_owned()));
+        self.done = Some(outcome.unwrap_or_else(failed)?);
         Ok(())
     }
 

@@ -64,6 +64,16 @@ async fn a_change_is_made_to_what_is_kept_and_leaves_the_rest() {
 }
 
 #[tokio::test]
+async fn a_change_that_panics_changes_nothing_and_the_store_goes_on() {
+    let store = Bench::new().open();
+    store.put_session(record("a", "one")).await.unwrap();
+    let error = store.change_session("a", |_| panic!("a caller's mistake")).await.unwrap_err();
+    assert_eq!(error, StoreError::Failed("the job panicked".to_owned()));
+    assert_eq!(store.session("a").await.unwrap(), Some(record("a", "one")));
+    store.put_session(record("b", "two")).await.unwrap();
+}
+
+#[tokio::test]
 async fn when_there_are_too_many_the_one_that_ended_first_goes_and_never_a_living_one() {
     let mut bench = Bench::new();
     bench.limits.sessions = 3;
