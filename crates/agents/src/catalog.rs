@@ -21,9 +21,12 @@ impl Catalog {
     /// Those that wh knows by itself. `keeper` is the command that stands in front of those that are processes, so that
     /// nothing of them outlives wh (see `wh_pipe::keeper`).
     pub fn built_in(keeper: Option<Vec<OsString>>) -> Self {
-        let acp = acp::table::AGENTS.map(|entry| Arc::new(Acp { entry, keeper: keeper.clone() }) as Arc<dyn Agent>);
+        let acp = acp::table::built_in()
+            .into_iter()
+            .map(|entry| Arc::new(Acp { entry: Arc::new(entry), keeper: keeper.clone() }) as Arc<dyn Agent>)
+            .collect::<Vec<_>>();
         let mut agents: Vec<Arc<dyn Agent>> =
-            vec![Arc::new(Demo::default()), Arc::new(Claude { keeper: keeper.clone() }), Arc::new(Codex { keeper })];
+            vec![Arc::new(Demo::default()), Arc::new(Claude::new(keeper.clone())), Arc::new(Codex::new(keeper))];
         agents.extend(acp);
         Self { agents, warnings: Vec::new() }
     }

@@ -7,6 +7,7 @@ pub mod claude;
 pub mod codex;
 pub mod demo;
 pub mod port;
+pub mod program;
 pub mod rpc;
 
 pub use catalog::Catalog;

@@ -219,7 +219,7 @@ pub enum ManageError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// Its program is not there.
-    #[error("{agent} is not installed: there is no {command:?} on the path")]
+    #[error("{agent} is not installed: there is no {}", sought(command))]
     NotInstalled {
         /// Which agent.
         agent: String,
@@ -268,6 +268,11 @@ pub enum StartError {
         /// What to try, if anything.
         hint: Option<String>,
     },
+}
+
+/// What was looked for and where: a name on the path, or a place.
+fn sought(command: &str) -> String {
+    if command.contains('/') { format!("program {command:?}") } else { format!("{command:?} on the path") }
 }
 
 impl StartError {

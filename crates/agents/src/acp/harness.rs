@@ -5,6 +5,7 @@ mod life;
 mod news;
 mod setup;
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ struct Memory {
 
 /// One that runs.
 struct Live<'a> {
-    entry: Entry,
+    entry: Arc<Entry>,
     may_skip: bool,
     peer: Peer,
     events: Events,
@@ -164,7 +165,7 @@ impl Live<'_> {
             }
             Order::Call { id, call } => {
                 let why = match call {
-                    Call::Other { name, .. } if name == "login" => self.entry.log_in.to_owned(),
+                    Call::Other { name, .. } if name == "login" => self.entry.log_in.clone(),
                     Call::Other { name, .. } => format!("{} has no {name}", self.entry.title),
                     other => format!("{} cannot do that: {other:?}", self.entry.title),
                 };
@@ -298,7 +299,7 @@ impl Live<'_> {
             usage.output_tokens = usage.output_tokens.saturating_add(tokens.output);
             self.tell(Report::Usage(self.memory.usage)).await?;
         }
-        let title = self.entry.title;
+        let title = &self.entry.title;
         let outcome = match &reply.stop_reason {
             StopReason::Cancelled => Outcome::Cancelled,
             _ if interrupted => Outcome::Cancelled,

@@ -8,21 +8,22 @@ mod settings;
 pub mod table;
 mod tools;
 
-use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::sync::Arc;
 
 use wh_core::space::harness::Named;
 use wh_pipe::Launch;
 
 use crate::claude::login;
 use crate::port::{Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Start, StartError};
+use crate::program::Environment;
 use table::Entry;
 
 /// An agent of the table.
 #[derive(Debug, Clone)]
 pub struct Acp {
     /// Which.
-    pub entry: Entry,
+    pub entry: Arc<Entry>,
     /// What stands in front of it, so that nothing of it outlives wh: the command of a keeper.
     pub keeper: Option<Vec<OsString>>,
 }
@@ -31,28 +32,13 @@ pub struct Acp {
 const ALLOW: &str = "start wh with --allow-skipping-permissions";
 
 impl Acp {
-    /// Its program and what that is called, if it is on the path.
-    fn program(&self, path: Option<&OsStr>) -> Option<PathBuf> {
-        let path = path?;
-        self.entry.commands.iter().find_map(|command| wh_pipe::find(command.as_ref(), path))
-    }
-
     fn launch(&self, start: &Start) -> Result<Launch, StartError> {
-        let entry = self.entry;
-        let path = match start.environment.get(OsStr::new("PATH")) {
-            Some(changed) => changed.clone(),
-            None => std::env::var_os("PATH"),
-        };
-        let program = self.program(path.as_deref()).ok_or_else(|| StartError::NotInstalled {
-            agent: entry.title.to_owned(),
-            command: entry.commands.first().copied().unwrap_or_default().to_owned(),
-            hint: format!("run `{}`", entry.install),
-        })?;
+        let entry = &self.entry;
+        let mut launch = Launch::new(entry.program.locate(&entry.title, &start.environment)?);
         if let Some(mode) = &start.mode {
             entry.allows(mode, start.may_skip_permissions)?;
         }
-        let mut launch = Launch::new(program);
-        launch.arguments = entry.arguments.iter().map(OsString::from).chain(start.arguments.iter().cloned()).collect();
+        launch.arguments.clone_from(&start.arguments);
         launch.directory = Some(start.directory.clone());
         launch.environment = start.environment.clone();
         launch.keeper.clone_from(&self.keeper);
@@ -63,42 +49,49 @@ impl Acp {
 impl Entry {
     /// Whether this mode asks for no permission.
     fn skips(&self, mode: &str) -> bool {
-        self.skipping.contains(&mode)
+        self.skipping.iter().any(|one| one == mode)
     }
 
     fn allows(&self, mode: &str, may_skip: bool) -> Result<(), StartError> {
         if may_skip || !self.skips(mode) {
             return Ok(());
         }
-        Err(StartError::SkipsPermissions {
-            agent: self.title.to_owned(),
-            mode: mode.to_owned(),
-            hint: ALLOW.to_owned(),
-        })
+        Err(StartError::SkipsPermissions { agent: self.title.clone(), mode: mode.to_owned(), hint: ALLOW.to_owned() })
     }
 }
 
 impl Agent for Acp {
     fn facts(&self) -> AgentFacts {
         AgentFacts {
-            id: self.entry.id.to_owned(),
-            title: self.entry.title.to_owned(),
-            install_hint: Some(self.entry.install.to_owned()),
-            login_hint: Some(self.entry.log_in.to_owned()),
+            id: self.entry.id.clone(),
+            title: self.entry.title.clone(),
+            install_hint: self.entry.program.install.clone(),
+            login_hint: Some(self.entry.log_in.clone()),
         }
     }
 
-    /// Who is logged in shows only when a session is begun.
+    /// Who is logged in shows only when a session is begun, unless the agent has a command that tells.
     fn check(&self) -> BoxFuture<'_, Readiness> {
         Box::pin(async {
-            let Some(path) = self.program(std::env::var_os("PATH").as_deref()) else {
-                let hint = Some(format!("run `{}`", self.entry.install));
+            let Entry { program, version, account, log_in, .. } = &*self.entry;
+            let Some(launch) = program.aside(&Environment::new()) else {
+                let hint = Some(program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let said = login::ask(&path, self.entry.version).await.map(|(said, _)| said).unwrap_or_default();
+            let (said, status) = tokio::join!(login::ask(&launch, version), async {
+                if account.status.is_empty() { None } else { login::ask(&launch, &account.status).await }
+            });
+            let said = said.map(|(said, _)| said).unwrap_or_default();
             let number = |word: &&str| word.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit());
             let version = said.split_whitespace().find(number).map(str::to_owned);
-            Readiness { installation: Installation::Installed { path, version }, login: Login::Unknown, hint: None }
+            let login = match status {
+                Some((_, true)) => Login::Yes { account: None },
+                Some((_, false)) => Login::No,
+                None => Login::Unknown,
+            };
+            let hint = (login == Login::No).then(|| log_in.clone());
+            let path = launch.program.into();
+            Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
     }
 
@@ -109,9 +102,10 @@ impl Agent for Acp {
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
+            let start = self.entry.program.complete(start);
             let launch = self.launch(&start)?;
             let (harness, inside) = Harness::new();
-            tokio::spawn(harness::run(self.entry, launch, start, inside));
+            tokio::spawn(harness::run(self.entry.clone(), launch, start, inside));
             Ok(harness)
         })
     }

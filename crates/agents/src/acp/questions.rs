@@ -42,12 +42,12 @@ impl Open {
         agent: &str,
         call: (&str, &Told),
         options: Vec<PermissionOption>,
-        hidden: &[&str],
+        hidden: &[String],
     ) -> Option<Self> {
         let (call, told) = call;
         let options: Vec<Choice> = options
             .into_iter()
-            .filter(|option| !hidden.contains(&option.option_id.as_str()))
+            .filter(|option| !hidden.contains(&option.option_id))
             .map(|option| Choice {
                 label: option.name.filter(|name| !name.is_empty()).unwrap_or_else(|| option.option_id.clone()),
                 id: option.option_id,
@@ -183,7 +183,7 @@ mod tests {
             {"optionId": "no", "kind": "reject_once"},
             {"optionId": "odd", "kind": "odd"},
         ]}));
-        Open::permission(json!(0), "Gemini", ("t", &told()), options.options, hidden)
+        Open::permission(json!(0), "Gemini", ("t", &told()), options.options, &crate::program::owned(hidden))
     }
 
     fn option(id: &str) -> Answer {

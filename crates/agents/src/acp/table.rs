@@ -1,58 +1,91 @@
 //! The agents that speak the protocol: what each is started by and what is particular about it. An agent that behaves as
 //! the protocol says is a row here and nothing else.
 
-/// One of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use crate::program::{Program, owned};
+
+/// One of them: a row of the table, or what a person's `agents.toml` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// What it is chosen by.
-    pub id: &'static str,
+    pub id: String,
     /// Its name for people.
-    pub title: &'static str,
-    /// The commands that it may be installed as; the first that is on the path is used.
-    pub commands: &'static [&'static str],
-    /// What makes it speak the protocol.
-    pub arguments: &'static [&'static str],
+    pub title: String,
+    /// What it is started by, and what makes it speak the protocol.
+    pub program: Program,
     /// What makes it say its version.
-    pub version: &'static [&'static str],
-    /// What to run in order to have it.
-    pub install: &'static str,
+    pub version: Vec<String>,
     /// What to do in order to log in.
-    pub log_in: &'static str,
+    pub log_in: String,
+    /// The arguments of its own commands about the login.
+    pub account: Account,
     /// How it is told to use the login that is there, without asking anybody.
     pub authenticate: Option<Authenticate>,
     /// The modes in which it asks for no permission.
-    pub skipping: &'static [&'static str],
+    pub skipping: Vec<String>,
     /// What else is particular about it.
     pub quirks: Quirks,
 }
 
+/// What makes an agent log in, log out, and say who is logged in: arguments of its command. Empty: it has no such command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Logs in, on a terminal.
+    pub log_in: Vec<String>,
+    /// Logs out.
+    pub log_out: Vec<String>,
+    /// Ends well if somebody is logged in, and badly if nobody is.
+    pub status: Vec<String>,
+}
+
 /// How an agent is told to use the login that is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticate {
     /// The method, by the agent's name for it.
-    pub method: &'static str,
+    pub method: String,
     /// Before every session; otherwise only once one was refused.
     pub always: bool,
 }
 
 /// What is particular about an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quirks {
     /// A change of mode is told as a message that begins like this.
-    pub mode_in_words: Option<&'static str>,
+    pub mode_in_words: Option<String>,
     /// A session is kept under the minute in which it began, and is lost if it is loaded within that minute.
     pub kept_by_minute: bool,
     /// Requests that only tell something: an empty answer is enough.
-    pub told: &'static [&'static str],
+    pub told: Vec<String>,
     /// What the client says that it can do, beside the protocol.
-    pub client: &'static [&'static str],
+    pub client: Vec<String>,
 }
 
-const PLAIN: Quirks = Quirks { mode_in_words: None, kept_by_minute: false, told: &[], client: &[] };
+/// A row of the table. What each field means is said at [`Entry`].
+struct Row {
+    id: &'static str,
+    title: &'static str,
+    commands: &'static [&'static str],
+    arguments: &'static [&'static str],
+    version: &'static [&'static str],
+    install: &'static str,
+    log_in: &'static str,
+    /// The method, and whether it is told before every session.
+    authenticate: Option<(&'static str, bool)>,
+    skipping: &'static [&'static str],
+    quirks: Oddities,
+}
 
-/// All of them, in the order in which to offer them.
-pub const AGENTS: [Entry; 8] = [
-    Entry {
+/// What is particular about an agent of the table. What each field means is said at [`Quirks`].
+struct Oddities {
+    mode_in_words: Option<&'static str>,
+    kept_by_minute: bool,
+    told: &'static [&'static str],
+    client: &'static [&'static str],
+}
+
+const PLAIN: Oddities = Oddities { mode_in_words: None, kept_by_minute: false, told: &[], client: &[] };
+
+const AGENTS: [Row; 8] = [
+    Row {
         id: "gemini",
         title: "Gemini CLI",
         commands: &["gemini"],
@@ -60,11 +93,11 @@ pub const AGENTS: [Entry; 8] = [
         version: &["--version"],
         install: "npm install -g @google/gemini-cli",
         log_in: "run `gemini` once and log in, or set GEMINI_API_KEY",
-        authenticate: Some(Authenticate { method: "gemini-api-key", always: false }),
+        authenticate: Some(("gemini-api-key", false)),
         skipping: &["yolo"],
-        quirks: Quirks { mode_in_words: Some("[MODE_UPDATE] "), kept_by_minute: true, ..PLAIN },
+        quirks: Oddities { mode_in_words: Some("[MODE_UPDATE] "), kept_by_minute: true, ..PLAIN },
     },
-    Entry {
+    Row {
         id: "cursor",
         title: "Cursor",
         commands: &["cursor-agent", "agent"],
@@ -72,15 +105,15 @@ pub const AGENTS: [Entry; 8] = [
         version: &["--version"],
         install: "curl https://cursor.com/install -fsS | bash",
         log_in: "run `cursor-agent login`, or set CURSOR_API_KEY",
-        authenticate: Some(Authenticate { method: "cursor_login", always: true }),
+        authenticate: Some(("cursor_login", true)),
         skipping: &[],
-        quirks: Quirks {
+        quirks: Oddities {
             told: &["cursor/update_todos", "cursor/task", "cursor/generate_image"],
             client: &["parameterizedModelPicker"],
             ..PLAIN
         },
     },
-    Entry {
+    Row {
         id: "opencode",
         title: "OpenCode",
         commands: &["opencode"],
@@ -92,7 +125,7 @@ pub const AGENTS: [Entry; 8] = [
         skipping: &[],
         quirks: PLAIN,
     },
-    Entry {
+    Row {
         id: "goose",
         title: "Goose",
         commands: &["goose"],
@@ -104,7 +137,7 @@ pub const AGENTS: [Entry; 8] = [
         skipping: &["auto"],
         quirks: PLAIN,
     },
-    Entry {
+    Row {
         id: "copilot",
         title: "GitHub Copilot CLI",
         commands: &["copilot"],
@@ -116,7 +149,7 @@ pub const AGENTS: [Entry; 8] = [
         skipping: &["autopilot", "https://agentclientprotocol.com/protocol/session-modes#autopilot"],
         quirks: PLAIN,
     },
-    Entry {
+    Row {
         id: "qwen",
         title: "Qwen Code",
         commands: &["qwen"],
@@ -128,7 +161,7 @@ pub const AGENTS: [Entry; 8] = [
         skipping: &["yolo"],
         quirks: PLAIN,
     },
-    Entry {
+    Row {
         id: "codex-acp",
         title: "Codex (ACP)",
         commands: &["codex-acp"],
@@ -140,7 +173,7 @@ pub const AGENTS: [Entry; 8] = [
         skipping: &["full-access", "agent-full-access"],
         quirks: PLAIN,
     },
-    Entry {
+    Row {
         id: "claude-acp",
         title: "Claude (ACP)",
         commands: &["claude-agent-acp"],
@@ -153,6 +186,33 @@ pub const AGENTS: [Entry; 8] = [
         quirks: PLAIN,
     },
 ];
+
+/// The agents that wh knows by itself, in the order in which to offer them.
+pub fn built_in() -> Vec<Entry> {
+    AGENTS.iter().map(Row::entry).collect()
+}
+
+impl Row {
+    fn entry(&self) -> Entry {
+        let Oddities { mode_in_words, kept_by_minute, told, client } = self.quirks;
+        Entry {
+            id: self.id.to_owned(),
+            title: self.title.to_owned(),
+            program: Program::built_in(self.commands, self.arguments, self.install),
+            version: owned(self.version),
+            log_in: self.log_in.to_owned(),
+            account: Account::default(),
+            authenticate: self.authenticate.map(|(method, always)| Authenticate { method: method.to_owned(), always }),
+            skipping: owned(self.skipping),
+            quirks: Quirks {
+                mode_in_words: mode_in_words.map(str::to_owned),
+                kept_by_minute,
+                told: owned(told),
+                client: owned(client),
+            },
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

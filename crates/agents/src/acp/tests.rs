@@ -13,8 +13,9 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{Order, Outcome, Report};
 use wh_core::space::item::{Body, Level};
 
-use super::table::{AGENTS, Authenticate, Entry, Quirks};
+use super::table::{Account, Authenticate, Entry, Quirks};
 use super::*;
+use crate::program::Program;
 
 /// What the scripts have in common. `next` reads a line and keeps its id, `reply` answers it, `say` and `update` are news.
 const PRELUDE: &str = r#"
@@ -30,17 +31,24 @@ hello() { next; reply "$HELLO"; next; reply "$SESSION"; }
 rest() { while read -r line; do echo "$line" >> heard; done; }
 "#;
 
-const FAKE: Entry = Entry {
-    id: "fake",
-    title: "Fake",
-    commands: &["bash"],
-    arguments: &["-c"],
-    log_in: "say please",
-    authenticate: Some(Authenticate { method: "key", always: false }),
-    skipping: &["wild"],
-    quirks: Quirks { mode_in_words: Some("[MODE] "), kept_by_minute: false, told: &["fake/told"], client: &[] },
-    ..AGENTS[0]
-};
+fn fake() -> Acp {
+    let entry = Entry {
+        id: "fake".to_owned(),
+        title: "Fake".to_owned(),
+        program: Program::built_in(&["bash"], &["-c"], "get it"),
+        version: vec!["--version".to_owned()],
+        log_in: "say please".to_owned(),
+        account: Account::default(),
+        authenticate: Some(Authenticate { method: "key".to_owned(), always: false }),
+        skipping: vec!["wild".to_owned()],
+        quirks: Quirks {
+            mode_in_words: Some("[MODE] ".to_owned()),
+            told: vec!["fake/told".to_owned()],
+            ..Quirks::default()
+        },
+    };
+    Acp { entry: Arc::new(entry), keeper: None }
+}
 
 /// A script that runs as an agent.
 struct Run {
@@ -59,7 +67,7 @@ impl Run {
         let mut start = Start::new(folder.path());
         start.arguments = vec![format!("{PRELUDE}{script}").into()];
         change(&mut start);
-        let harness = Acp { entry: FAKE, keeper: None }.start(start).await.unwrap();
+        let harness = fake().start(start).await.unwrap();
         Self { harness, folder, turns: 0 }
     }
 

@@ -6,7 +6,7 @@ use wh_core::space::harness::Call;
 
 use super::harness::{Done, Live, Unheard};
 use super::login;
-use super::{COMMAND, Claude, LOG_IN};
+use super::{COMMAND, LOG_IN};
 use crate::port::Login;
 
 /// The calls that it understands.
@@ -66,9 +66,10 @@ impl Live {
     fn status(&self, id: u64) {
         let version = self.version.clone().unwrap_or_else(|| "unknown".to_owned());
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
+        let launch = self.program.aside(&self.start.environment);
         self.aside(move |_| async move {
-            let login = match Claude::program(std::env::var_os("PATH").as_deref()) {
-                Some(program) => login::status(&program).await,
+            let login = match launch {
+                Some(launch) => login::status(&launch).await,
                 None => Login::Unknown,
             };
             let login = match login {
@@ -85,13 +86,14 @@ impl Live {
     }
 
     fn log_out(&self, id: u64) {
+        let launch = self.program.aside(&self.start.environment);
         self.aside(move |_| async move {
-            let Some(program) = Claude::program(std::env::var_os("PATH").as_deref()) else {
+            let Some(launch) = launch else {
                 return Done::Called(id, Err(format!("there is no {COMMAND} on the path")));
             };
             Done::Called(
                 id,
-                match login::ask(&program, &["auth", "logout"]).await {
+                match login::ask(&launch, &["auth", "logout"]).await {
                     Some((said, true)) => Ok(Value::String(match std::env::var_os("ANTHROPIC_API_KEY") {
                         Some(_) => format!("{said}\nANTHROPIC_API_KEY is set, and still logs in."),
                         None => said,

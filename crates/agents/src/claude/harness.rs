@@ -20,6 +20,7 @@ use super::items::Items;
 use super::questions::{self, Open};
 use super::{MODES, mode_of};
 use crate::port::Start;
+use crate::program::Program;
 
 pub(super) use life::run;
 use work::{Prompt, Work};
@@ -59,7 +60,8 @@ pub(super) struct Live {
     events: Events,
     reports: mpsc::Sender<Report>,
     done: mpsc::UnboundedSender<Done>,
-    start: Start,
+    pub(super) start: Start,
+    pub(super) program: Program,
     /// What it calls the conversation; known from its first turn on.
     session: Option<String>,
     pub(super) capabilities: Capabilities,

@@ -1,6 +1,6 @@
 //! What Claude Code says of itself without a conversation: its version, and who is logged in.
 
-use std::path::Path;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -17,15 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LONGEST: u64 = 64 * 1024;
 
 /// Its version, if it tells.
-pub(super) async fn version(program: &Path) -> Option<String> {
-    let (said, _) = ask(program, &["--version"]).await?;
+pub(super) async fn version(launch: &Launch) -> Option<String> {
+    let (said, _) = ask(launch, &["--version"]).await?;
     let first = said.split_whitespace().next()?;
     first.starts_with(|first: char| first.is_ascii_digit()).then(|| first.to_owned())
 }
 
 /// Whether somebody is logged in.
-pub(super) async fn status(program: &Path) -> Login {
-    match ask(program, &["auth", "status"]).await {
+pub(super) async fn status(launch: &Launch) -> Login {
+    match ask(launch, &["auth", "status"]).await {
         Some((said, _)) => read(&said),
         None => Login::Unknown,
     }
@@ -44,9 +44,9 @@ fn read(said: &str) -> Login {
 }
 
 /// Runs it and reads what it says.
-pub(crate) async fn ask(program: &Path, arguments: &[&str]) -> Option<(String, bool)> {
-    let mut launch = Launch::new(program);
-    launch.arguments = arguments.iter().map(Into::into).collect();
+pub(crate) async fn ask(launch: &Launch, arguments: &[impl AsRef<OsStr>]) -> Option<(String, bool)> {
+    let mut launch = launch.clone();
+    launch.arguments = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
     launch.environment.insert("CLAUDECODE".into(), None);
     let mut child = launch.start().await.ok()?;
     drop(child.stdin.take());

@@ -9,12 +9,12 @@ mod questions;
 mod tools;
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 
 use wh_claude::{Options, PermissionMode};
 use wh_core::space::harness::Named;
 
 use crate::port::{Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Resume, Start, StartError};
+use crate::program::{Environment, Program};
 
 /// What it is chosen by.
 pub const ID: &str = "claude";
@@ -39,28 +39,31 @@ const MODES: [(&str, &str, bool); 6] = [
 ];
 
 /// Claude Code.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Claude {
+    /// What it is chosen by.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it is started by.
+    pub program: Program,
     /// What stands in front of it, so that nothing of it outlives wh: the command of a keeper.
     pub keeper: Option<Vec<OsString>>,
 }
 
 impl Claude {
-    /// Its program, if it is on the path.
-    fn program(path: Option<&OsStr>) -> Option<PathBuf> {
-        wh_pipe::find(COMMAND.as_ref(), path?)
+    /// As wh knows it by itself.
+    pub fn new(keeper: Option<Vec<OsString>>) -> Self {
+        Self {
+            id: ID.to_owned(),
+            title: TITLE.to_owned(),
+            program: Program::built_in(&[COMMAND], &[], INSTALL),
+            keeper,
+        }
     }
 
     fn options(&self, start: &Start) -> Result<Options, StartError> {
-        let path = match start.environment.get(OsStr::new("PATH")) {
-            Some(changed) => changed.clone(),
-            None => std::env::var_os("PATH"),
-        };
-        let program = Self::program(path.as_deref()).ok_or_else(|| StartError::NotInstalled {
-            agent: TITLE.to_owned(),
-            command: COMMAND.to_owned(),
-            hint: format!("run `{INSTALL}`"),
-        })?;
+        let program = self.program.locate(&self.title, &start.environment)?;
         let mut options = Options::new().program(program).directory(&start.directory).forward_asks();
         options = options.file_checkpoints(true).may_skip_permissions(start.may_skip_permissions);
         if let Some(keeper) = &self.keeper {
@@ -137,21 +140,22 @@ fn modes(may_skip: bool) -> Vec<Named> {
 impl Agent for Claude {
     fn facts(&self) -> AgentFacts {
         AgentFacts {
-            id: ID.to_owned(),
-            title: TITLE.to_owned(),
-            install_hint: Some(INSTALL.to_owned()),
+            id: self.id.clone(),
+            title: self.title.clone(),
+            install_hint: self.program.install.clone(),
             login_hint: Some(LOG_IN.to_owned()),
         }
     }
 
     fn check(&self) -> BoxFuture<'_, Readiness> {
         Box::pin(async {
-            let Some(path) = Self::program(std::env::var_os("PATH").as_deref()) else {
-                let hint = Some(format!("run `{INSTALL}`"));
+            let Some(launch) = self.program.aside(&Environment::new()) else {
+                let hint = Some(self.program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let (version, login) = tokio::join!(login::version(&path), login::status(&path));
+            let (version, login) = tokio::join!(login::version(&launch), login::status(&launch));
             let hint = (login == Login::No).then(|| LOG_IN.to_owned());
+            let path = launch.program.into();
             Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
     }
@@ -163,9 +167,10 @@ impl Agent for Claude {
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
+            let start = self.program.complete(start);
             let options = self.options(&start)?;
             let (harness, inside) = Harness::new();
-            tokio::spawn(harness::run(options, start, inside));
+            tokio::spawn(harness::run(options, self.program.clone(), start, inside));
             Ok(harness)
         })
     }

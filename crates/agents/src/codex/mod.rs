@@ -10,14 +10,14 @@ mod questions;
 mod tests;
 mod tools;
 
-use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use wh_core::space::harness::Named;
 use wh_pipe::Launch;
 
 use crate::port::{Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Start, StartError};
+use crate::program::{Environment, Program};
 use harness::Ways;
 
 /// What it is chosen by.
@@ -36,28 +36,31 @@ const LOG_IN: &str = "run `codex login`, or `codex login --with-api-key` with a 
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// Codex.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Codex {
+    /// What it is chosen by.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it is started by.
+    pub program: Program,
     /// What stands in front of it, so that nothing of it outlives wh: the command of a keeper.
     pub keeper: Option<Vec<OsString>>,
 }
 
 impl Codex {
-    /// Its program, if it is on the path.
-    fn program(path: Option<&OsStr>) -> Option<PathBuf> {
-        wh_pipe::find(COMMAND.as_ref(), path?)
+    /// As wh knows it by itself.
+    pub fn new(keeper: Option<Vec<OsString>>) -> Self {
+        Self {
+            id: ID.to_owned(),
+            title: TITLE.to_owned(),
+            program: Program::built_in(&[COMMAND], &[], INSTALL),
+            keeper,
+        }
     }
 
     fn launch(&self, start: &Start) -> Result<Launch, StartError> {
-        let path = match start.environment.get(OsStr::new("PATH")) {
-            Some(changed) => changed.clone(),
-            None => std::env::var_os("PATH"),
-        };
-        let program = Self::program(path.as_deref()).ok_or_else(|| StartError::NotInstalled {
-            agent: TITLE.to_owned(),
-            command: COMMAND.to_owned(),
-            hint: format!("run `{INSTALL}`"),
-        })?;
+        let program = self.program.locate(&self.title, &start.environment)?;
         let mut launch = Launch::new(program);
         launch.arguments = std::iter::once("app-server".into()).chain(start.arguments.iter().cloned()).collect();
         launch.directory = Some(start.directory.clone());
@@ -70,22 +73,22 @@ impl Codex {
 impl Agent for Codex {
     fn facts(&self) -> AgentFacts {
         AgentFacts {
-            id: ID.to_owned(),
-            title: TITLE.to_owned(),
-            install_hint: Some(INSTALL.to_owned()),
+            id: self.id.clone(),
+            title: self.title.clone(),
+            install_hint: self.program.install.clone(),
             login_hint: Some(LOG_IN.to_owned()),
         }
     }
 
     fn check(&self) -> BoxFuture<'_, Readiness> {
         Box::pin(async {
-            let Some(path) = Self::program(std::env::var_os("PATH").as_deref()) else {
-                let hint = Some(format!("run `{INSTALL}`"));
+            let Some(launch) = self.program.aside(&Environment::new()) else {
+                let hint = Some(self.program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let launch = Launch::new(&path);
             let (version, login) = tokio::join!(login::version(&launch), login::status(&launch));
             let hint = (login == Login::No).then(|| LOG_IN.to_owned());
+            let path = launch.program.into();
             Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
     }
@@ -97,6 +100,7 @@ impl Agent for Codex {
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
+            let start = self.program.complete(start);
             let launch = self.launch(&start)?;
             let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions)).transpose()?;
             let (harness, inside) = Harness::new();

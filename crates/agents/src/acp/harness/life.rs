@@ -1,6 +1,7 @@
 //! From the start to the end: one process after the other, the loop, and what follows when one is gone.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -35,7 +36,7 @@ enum Heard {
 }
 
 /// Runs until it is told to end or cannot go on.
-pub(in super::super) async fn run(entry: Entry, launch: Launch, start: Start, inside: Inside) {
+pub(in super::super) async fn run(entry: Arc<Entry>, launch: Launch, start: Start, inside: Inside) {
     let reports = inside.reports.clone();
     // If nobody hears it, nobody wants to know why either.
     let why = live(entry, &launch, start, inside).await.unwrap_or_default();
@@ -43,12 +44,17 @@ pub(in super::super) async fn run(entry: Entry, launch: Launch, start: Start, in
 }
 
 /// One process after the other. Why it cannot go on comes back, if that was not asked for.
-async fn live(entry: Entry, launch: &Launch, mut start: Start, mut inside: Inside) -> Result<Option<String>, Unheard> {
+async fn live(
+    entry: Arc<Entry>,
+    launch: &Launch,
+    mut start: Start,
+    mut inside: Inside,
+) -> Result<Option<String>, Unheard> {
     let mut kept = VecDeque::new();
     let mut memory = Memory::default();
     let mut anew = None;
     loop {
-        let session = match connect(entry, launch, &start, &mut memory, &mut inside, &mut kept).await {
+        let session = match connect(entry.clone(), launch, &start, &mut memory, &mut inside, &mut kept).await {
             None => return Ok(None),
             Some(Ok(session)) => session,
             Some(Err(Failed::Altogether(why))) => return Ok(Some(why)),
@@ -63,7 +69,7 @@ async fn live(entry: Entry, launch: &Launch, mut start: Start, mut inside: Insid
             }
         };
         let (done, mut came) = mpsc::unbounded_channel();
-        let (mut live, heard) = Live::new(entry, &start, session, &inside.reports, done, &mut memory);
+        let (mut live, heard) = Live::new(entry.clone(), &start, session, &inside.reports, done, &mut memory);
         let end = match live.greet(heard, anew.take()).await? {
             Some(closed) => End::Lost(closed),
             None => live.serve(&mut inside.orders, &mut kept, &mut came).await?,
@@ -102,7 +108,7 @@ async fn live(entry: Entry, launch: &Launch, mut start: Start, mut inside: Insid
 }
 
 /// Waits where an agent would lose a conversation that it is told too early to go on with.
-async fn settle(entry: Entry, memory: &Memory, reports: &mpsc::Sender<Report>) {
+async fn settle(entry: &Entry, memory: &Memory, reports: &mpsc::Sender<Report>) {
     let Some(begun) = memory.begun.filter(|_| entry.quirks.kept_by_minute && memory.session.is_some()) else {
         return;
     };
@@ -124,7 +130,7 @@ fn rest_of_minute(begun: SystemTime, now: SystemTime) -> Duration {
 
 /// Shakes hands; orders that come meanwhile are kept. `None`: it was told to end before.
 async fn connect(
-    entry: Entry,
+    entry: Arc<Entry>,
     launch: &Launch,
     start: &Start,
     memory: &mut Memory,
@@ -133,7 +139,7 @@ async fn connect(
 ) -> Option<Result<Session, Failed>> {
     let reports = inside.reports.clone();
     let connecting = async {
-        settle(entry, memory, &reports).await;
+        settle(&entry, memory, &reports).await;
         setup::session(entry, launch, start, memory).await
     };
     tokio::pin!(connecting);
@@ -165,7 +171,7 @@ pub(super) fn said(entry: &Entry, error: &RpcError) -> String {
 
 impl<'a> Live<'a> {
     fn new(
-        entry: Entry,
+        entry: Arc<Entry>,
         start: &Start,
         session: Session,
         reports: &mpsc::Sender<Report>,
@@ -201,7 +207,7 @@ impl<'a> Live<'a> {
             self.tell(Report::Called(call, Ok(Value::Null))).await?;
         }
         if let Some(mode) = greeting.left {
-            let title = self.entry.title;
+            let title = &self.entry.title;
             let text = format!("{title} was in its mode {mode:?}, which skips permissions, and is not any more");
             self.warn(format!("{text}; {}", super::super::ALLOW)).await?;
         }

@@ -23,7 +23,7 @@ impl Live<'_> {
                 }
             },
             Incoming::Skipped { bytes } => {
-                let title = self.entry.title;
+                let title = &self.entry.title;
                 self.warn(format!(
                     "{title} wrote a line of {bytes} bytes, which is too long to be read; it was passed over"
                 ))
@@ -127,7 +127,7 @@ impl Live<'_> {
     /// The mode that a message is about, with agents that say it so.
     fn mode_in(&self, chunk: &Chunk) -> Option<String> {
         let words = chunk.content.words();
-        let mode = words.strip_prefix(self.entry.quirks.mode_in_words?)?;
+        let mode = words.strip_prefix(self.entry.quirks.mode_in_words.as_deref()?)?;
         Some(mode.trim().to_owned())
     }
 
@@ -146,11 +146,13 @@ impl Live<'_> {
         // That an answer cannot be written is told by the agent's end, which follows.
         match method {
             "session/request_permission" => self.permission(id, read(params)).await?,
-            "elicitation/create" => match Open::form(id.clone(), self.entry.title, &params) {
+            "elicitation/create" => match Open::form(id.clone(), &self.entry.title, &params) {
                 Some(open) => self.ask(open).await?,
                 None => drop(self.peer.answer(&id, questions::declined()).await),
             },
-            told if self.entry.quirks.told.contains(&told) => drop(self.peer.answer(&id, json!({})).await),
+            told if self.entry.quirks.told.iter().any(|one| one == told) => {
+                drop(self.peer.answer(&id, json!({})).await)
+            }
             other => drop(self.peer.unknown(&id, other).await),
         }
         Ok(())
@@ -167,8 +169,8 @@ impl Live<'_> {
         }
         let none = Default::default();
         let told = self.memory.items.told(&call).unwrap_or(&none);
-        let hidden = if self.may_skip { &[] } else { self.entry.skipping };
-        match Open::permission(id.clone(), self.entry.title, (&call, told), request.options, hidden) {
+        let hidden = if self.may_skip { &[][..] } else { &self.entry.skipping };
+        match Open::permission(id.clone(), &self.entry.title, (&call, told), request.options, hidden) {
             Some(open) => self.ask(open).await,
             None => {
                 drop(self.peer.answer(&id, questions::cancelled()).await);

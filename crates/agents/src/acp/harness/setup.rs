@@ -1,5 +1,6 @@
 //! From a program to a session: the handshake, the login, and what was chosen.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ pub(super) enum Failed {
 
 /// A conversation that is being set up.
 struct Hand {
-    entry: Entry,
+    entry: Arc<Entry>,
     peer: Peer,
     events: Events,
     heard: Vec<Incoming>,
@@ -53,7 +54,7 @@ struct Hand {
 
 /// Starts the agent and begins a session, or goes on with the one that is remembered. The process is gone when this fails.
 pub(super) async fn session(
-    entry: Entry,
+    entry: Arc<Entry>,
     launch: &Launch,
     start: &Start,
     memory: &mut Memory,
@@ -83,8 +84,9 @@ impl Hand {
             let text = format!("{} speaks version {version} of the protocol, and wh version 1", self.entry.title);
             return Err(Failed::Altogether(text));
         }
-        if let Some(how) = self.entry.authenticate.filter(|how| how.always) {
-            self.authenticate(how.method).await.map_err(|it| self.failed(&it))?;
+        let entry = self.entry.clone();
+        if let Some(how) = entry.authenticate.as_ref().filter(|how| how.always) {
+            self.authenticate(&how.method).await.map_err(|it| self.failed(&it))?;
         }
         let (id, reply, old) = match self.wanted(start, memory, &hello).await? {
             Some(id) => {
@@ -109,8 +111,8 @@ impl Hand {
 
     fn hello(&self) -> Value {
         let mut abilities = json!({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false });
-        for name in self.entry.quirks.client {
-            abilities["_meta"][*name] = json!(true);
+        for name in &self.entry.quirks.client {
+            abilities["_meta"][name.as_str()] = json!(true);
         }
         json!({
             "protocolVersion": acp::VERSION,
@@ -199,8 +201,9 @@ impl Hand {
             other => return other,
         };
         let known = |method: &str| hello.auth_methods.iter().any(|one| one.id == method);
-        match self.entry.authenticate.filter(|how| !how.always && known(how.method)) {
-            Some(how) if self.authenticate(how.method).await.is_ok() => self.call(method, params).await,
+        let entry = self.entry.clone();
+        match entry.authenticate.as_ref().filter(|how| !how.always && known(&how.method)) {
+            Some(how) if self.authenticate(&how.method).await.is_ok() => self.call(method, params).await,
             _ => Err(refused),
         }
     }

@@ -65,7 +65,7 @@ async fn a_mode_that_skips_permissions_is_hidden_and_refused() {
     let wild = |start: &mut Start| start.mode = Some("wild".to_owned());
     let mut start = Start::new("/");
     wild(&mut start);
-    let refused = Acp { entry: FAKE, keeper: None }.start(start).await.unwrap_err();
+    let refused = fake().start(start).await.unwrap_err();
     assert!(matches!(&refused, StartError::SkipsPermissions { mode, .. } if mode == "wild"));
     assert_eq!(refused.hint(), Some(ALLOW));
 

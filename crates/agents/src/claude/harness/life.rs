@@ -17,6 +17,7 @@ use super::super::{LOG_IN, history, mode_of, modes};
 use super::work::{Prompt, Work};
 use super::{Done, Items, Live, Next, Unheard};
 use crate::port::{Inside, Start};
+use crate::program::Program;
 
 /// How long an interrupt may take when the conversation ends anyway.
 const HASTE: Duration = Duration::from_secs(2);
@@ -41,6 +42,7 @@ enum Heard {
 /// What outlives a single connection.
 struct Course {
     options: Options,
+    program: Program,
     start: Start,
     inside: Inside,
     /// Orders that came while nobody could take them.
@@ -52,9 +54,9 @@ struct Course {
 }
 
 /// Runs until it is told to end or cannot go on.
-pub(in super::super) async fn run(options: Options, start: Start, inside: Inside) {
+pub(in super::super) async fn run(options: Options, program: Program, start: Start, inside: Inside) {
     let reports = inside.reports.clone();
-    let mut course = Course { options, start, inside, kept: VecDeque::new(), resumed: None, recalled: false };
+    let mut course = Course { options, program, start, inside, kept: VecDeque::new(), resumed: None, recalled: false };
     // If nobody hears it, nobody wants to know why either.
     let why = live(&mut course).await.unwrap_or_default();
     let _ = reports.send(Report::Gone(why)).await;
@@ -80,7 +82,8 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
             },
         };
         let (done, mut came) = mpsc::unbounded_channel();
-        let mut live = Live::new(connection, events, &course.inside.reports, done, &course.start, &hello);
+        let mut live =
+            Live::new(connection, events, &course.inside.reports, done, (&course.start, &course.program), &hello);
         live.session.clone_from(&course.resumed);
         if let Some(before) = before.take() {
             live.take_over(before);
@@ -207,7 +210,7 @@ impl Live {
         events: Events,
         reports: &mpsc::Sender<Report>,
         done: mpsc::UnboundedSender<Done>,
-        start: &Start,
+        (start, program): (&Start, &Program),
         hello: &Value,
     ) -> Self {
         let hello: protocol::InitializeReply = serde_json::from_value(hello.clone()).unwrap_or_default();
@@ -217,6 +220,7 @@ impl Live {
             reports: reports.clone(),
             done,
             start: start.clone(),
+            program: program.clone(),
             session: None,
             capabilities: capabilities(&hello, start),
             version: hello.claude_code_version,
