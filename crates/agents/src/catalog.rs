@@ -1,34 +1,70 @@
-//! Which agents there are: one value, made once for each run, that everybody asks who lists agents or looks for one.
+//! Which agents there are: one value, made once for each run, that everybody asks who lists agents or looks for one. wh
+//! knows some by itself; a person's files (`agents.toml`) change them and add others.
+
+mod draft;
+mod expand;
+mod file;
+mod outline;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::acp::{self, Acp};
-use crate::claude::Claude;
-use crate::codex::Codex;
-use crate::demo::Demo;
 use crate::port::Agent;
+use crate::program::{Environment, Program};
+
+pub use expand::Variables;
+pub use file::{AgentsFile, FileError};
+pub use outline::Outline;
 
 /// The agents that there are, installed or not, in the order in which to offer them.
 #[derive(Clone, Default)]
 pub struct Catalog {
     agents: Vec<Arc<dyn Agent>>,
+    /// Of each, in the same order.
+    origins: Vec<Origin>,
     warnings: Vec<String>,
+}
+
+/// Where an agent comes from.
+#[derive(Clone)]
+struct Origin {
+    /// What it is started by; none for one that is a part of wh.
+    program: Option<Program>,
+    /// The files that had a say in it.
+    files: Vec<PathBuf>,
 }
 
 impl Catalog {
     /// Those that wh knows by itself. `keeper` is the command that stands in front of those that are processes, so that
     /// nothing of them outlives wh (see `wh_pipe::keeper`).
     pub fn built_in(keeper: Option<Vec<OsString>>) -> Self {
-        let acp = acp::table::built_in()
-            .into_iter()
-            .map(|entry| Arc::new(Acp { entry: Arc::new(entry), keeper: keeper.clone() }) as Arc<dyn Agent>)
-            .collect::<Vec<_>>();
-        let mut agents: Vec<Arc<dyn Agent>> =
-            vec![Arc::new(Demo::default()), Arc::new(Claude::new(keeper.clone())), Arc::new(Codex::new(keeper))];
-        agents.extend(acp);
-        Self { agents, warnings: Vec::new() }
+        Self::made(draft::built_in(keeper.as_ref()), keeper.as_ref())
+    }
+
+    /// The same with what these files say; a later one has the last word. `variables` are those that their words name.
+    pub fn with(keeper: Option<Vec<OsString>>, files: &[AgentsFile], variables: Variables) -> Result<Self, FileError> {
+        let mut drafts = draft::built_in(keeper.as_ref());
+        for file in files {
+            draft::apply(&mut drafts, file, keeper.as_ref(), variables)?;
+        }
+        Ok(Self::made(drafts, keeper.as_ref()))
+    }
+
+    fn made(drafts: Vec<draft::Draft>, keeper: Option<&Vec<OsString>>) -> Self {
+        let origins =
+            drafts.iter().map(|draft| Origin { program: draft.agent.program().cloned(), files: draft.files.clone() });
+        let origins = origins.collect();
+        let agents = drafts.into_iter().map(|draft| draft.agent(keeper)).collect();
+        Self { agents, origins, warnings: Vec::new() }
+    }
+
+    /// These, and no others.
+    pub fn of(agents: Vec<Arc<dyn Agent>>) -> Self {
+        Self { agents, origins: Vec::new(), warnings: Vec::new() }
     }
 
     /// These, and no others.
@@ -51,6 +87,25 @@ impl Catalog {
         self.agents.iter().find(|agent| agent.facts().id == id).cloned()
     }
 
+    /// Where the program of this agent is, if it is there.
+    pub fn program(&self, id: &str) -> Option<PathBuf> {
+        self.origin(id)?.program.as_ref()?.find(&Environment::new())
+    }
+
+    /// The files that had a say in this agent, the one with the last word last.
+    pub fn files(&self, id: &str) -> impl Iterator<Item = &Path> {
+        self.origin(id).into_iter().flat_map(|origin| &origin.files).map(PathBuf::as_path)
+    }
+
+    fn origin(&self, id: &str) -> Option<&Origin> {
+        self.origins.get(self.agents.iter().position(|agent| agent.facts().id == id)?)
+    }
+
+    /// Adds something that a person should be told.
+    pub fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
     /// What a person should be told once, a sentence each: a file that is there and not used.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -60,21 +115,5 @@ impl Catalog {
 impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Catalog").field("agents", &self.ids()).field("warnings", &self.warnings).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_agents_are_found_by_their_ids_and_the_demo_comes_first() {
-        let catalog = Catalog::built_in(None);
-        assert_eq!(catalog.ids()[..4], ["demo", "claude", "codex", "gemini"]);
-        for id in catalog.ids() {
-            assert_eq!(catalog.by_id(&id).unwrap().facts().id, id);
-        }
-        assert!(catalog.by_id("nobody").is_none());
-        assert!(catalog.warnings().is_empty());
     }
 }

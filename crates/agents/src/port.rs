@@ -317,6 +317,31 @@ impl Harness {
         Self::with_depths(ORDERS, REPORTS)
     }
 
+    /// The same, which reports these things before anything else. Must be called within a runtime.
+    pub fn announcing(self, first: Vec<Report>) -> Self {
+        let Self { orders, mut reports } = self;
+        let (report, heard) = mpsc::channel(REPORTS);
+        tokio::spawn(async move {
+            for news in first {
+                // Nobody hears it: the agent's own reports are dropped, and that ends it.
+                if report.send(news).await.is_err() {
+                    return;
+                }
+            }
+            loop {
+                let news = tokio::select! {
+                    news = reports.recv() => news,
+                    () = report.closed() => None,
+                };
+                let Some(news) = news else { return };
+                if report.send(news).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self { orders, reports: heard }
+    }
+
     /// The same, with as many orders and reports waiting at most.
     pub(crate) fn with_depths(most_orders: usize, most_reports: usize) -> (Self, Inside) {
         let (order, orders) = mpsc::channel(most_orders);

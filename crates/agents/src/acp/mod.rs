@@ -78,9 +78,7 @@ impl Agent for Acp {
                 let hint = Some(program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let (said, status) = tokio::join!(login::ask(&launch, version), async {
-                if account.status.is_empty() { None } else { login::ask(&launch, &account.status).await }
-            });
+            let (said, status) = tokio::join!(asked(&launch, version), asked(&launch, &account.status));
             let said = said.map(|(said, _)| said).unwrap_or_default();
             let number = |word: &&str| word.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit());
             let version = said.split_whitespace().find(number).map(str::to_owned);
@@ -109,6 +107,11 @@ impl Agent for Acp {
             Ok(harness)
         })
     }
+}
+
+/// What it says to a small question, if there is a way to ask it.
+async fn asked(launch: &Launch, arguments: &[String]) -> Option<(String, bool)> {
+    if arguments.is_empty() { None } else { login::ask(launch, arguments).await }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ const NEAR_ENOUGH: f64 = 0.6;
 const LONGEST_COMPARED: usize = 64;
 
 /// The candidate most like `name`, if one is near enough; the first of equals.
-pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST_COMPARED {
         return None;
     }

@@ -5,7 +5,7 @@ mod closest;
 mod layout;
 mod names;
 
-pub(crate) use closest::closest;
+pub use closest::closest;
 pub use layout::{shifted, unshifted};
 pub use names::UnknownKey;
 

@@ -69,7 +69,7 @@ async fn live(
             }
         };
         let (done, mut came) = mpsc::unbounded_channel();
-        let (mut live, heard) = Live::new(entry.clone(), &start, session, &inside.reports, done, &mut memory);
+        let (mut live, heard) = Live::new((entry.clone(), launch), &start, session, &inside.reports, done, &mut memory);
         let end = match live.greet(heard, anew.take()).await? {
             Some(closed) => End::Lost(closed),
             None => live.serve(&mut inside.orders, &mut kept, &mut came).await?,
@@ -171,7 +171,7 @@ pub(super) fn said(entry: &Entry, error: &RpcError) -> String {
 
 impl<'a> Live<'a> {
     fn new(
-        entry: Arc<Entry>,
+        (entry, launch): (Arc<Entry>, &Launch),
         start: &Start,
         session: Session,
         reports: &mpsc::Sender<Report>,
@@ -181,6 +181,7 @@ impl<'a> Live<'a> {
         let greeting = Greeting { heard: session.heard, left: session.left };
         let live = Self {
             entry,
+            launch: launch.clone(),
             may_skip: start.may_skip_permissions,
             peer: session.peer,
             events: session.events,

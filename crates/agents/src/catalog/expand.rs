@@ -1,0 +1,110 @@
+//! Variables in the words of `agents.toml`: `$NAME` and `${NAME}` are what they are set to, and `$$` is a dollar.
+
+use std::ffi::OsString;
+
+/// Not for agents, whoever asks: with it one could answer its own questions.
+const SECRET: &str = "WH_CONTROL_TOKEN";
+
+/// What a variable is set to.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Why a text cannot be used: what is wrong, and what to do.
+pub(super) type Wrong = (String, String);
+
+/// The text with what its variables are set to.
+pub(super) fn expand(text: &str, variables: Variables) -> Result<String, Wrong> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        expanded.push_str(before);
+        if let Some(after) = after.strip_prefix('$') {
+            expanded.push('$');
+            rest = after;
+            continue;
+        }
+        let (name, after) = match after.strip_prefix('{') {
+            Some(braced) => braced.split_once('}').unwrap_or(("", "")),
+            None => after.split_at(after.find(|letter| !in_name(letter)).unwrap_or(after.len())),
+        };
+        if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) || !name.chars().all(in_name) {
+            let wrong = format!("in {text:?} a $ is not followed by the name of a variable");
+            return Err((wrong, "write $NAME or ${NAME}, and $$ for a dollar".to_owned()));
+        }
+        expanded.push_str(&value(name, variables)?);
+        rest = after;
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+fn value(name: &str, variables: Variables) -> Result<String, Wrong> {
+    if name == SECRET {
+        return Err((format!("${SECRET} is not given to agents"), "take it out of the file".to_owned()));
+    }
+    let Some(value) = variables(name) else {
+        return Err((format!("the variable {name} is not set"), format!("set {name}, or write $$ for a dollar")));
+    };
+    value.into_string().map_err(|_| (format!("the variable {name} is not text"), format!("set {name} to a text")))
+}
+
+fn in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn try_it(text: &str) -> Result<String, Wrong> {
+        expand(text, &|name| match name {
+            "HOME" => Some("/home/me".into()),
+            "A_1" => Some("$HOME".into()),
+            "EMPTY" => Some("".into()),
+            "WH_CONTROL_TOKEN" => Some("s3cret".into()),
+            "BYTES" => Some(OsString::from_vec(vec![0xff])),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn variables_are_what_they_are_set_to_and_two_dollars_are_one() {
+        for (text, expanded) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("$HOME", "/home/me"),
+            ("${HOME}work", "/home/mework"),
+            ("$HOME/bin:$EMPTY-${HOME}", "/home/me/bin:-/home/me"),
+            ("$A_1", "$HOME"),
+            ("$$HOME costs 5$$", "$HOME costs 5$"),
+            ("$$$HOME", "$/home/me"),
+            ("é$HOME.é", "é/home/me.é"),
+        ] {
+            assert_eq!(try_it(text).as_deref(), Ok(expanded), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_set_is_named() {
+        for text in ["$NOWHERE", "${NOWHERE}", "a $HOME$NOWHERE b"] {
+            let (wrong, hint) = try_it(text).unwrap_err();
+            assert_eq!(wrong, "the variable NOWHERE is not set", "{text:?}");
+            assert_eq!(hint, "set NOWHERE, or write $$ for a dollar");
+        }
+        assert_eq!(try_it("$BYTES").unwrap_err().0, "the variable BYTES is not text");
+    }
+
+    #[test]
+    fn a_dollar_before_anything_else_is_a_slip() {
+        for text in ["$", "5$", "$ ", "${", "${}", "${HOME", "$(ls)", "${HOME:-x}", "$1", "$é"] {
+            assert!(try_it(text).unwrap_err().0.contains("not followed by the name"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_token_of_the_door_is_not_for_agents() {
+        let (wrong, _) = try_it("--key=${WH_CONTROL_TOKEN}").unwrap_err();
+        assert_eq!(wrong, "$WH_CONTROL_TOKEN is not given to agents");
+    }
+}

@@ -1,0 +1,324 @@
+//! Files about agents: what they change, what they add, and what is said about those that are wrong.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::draft::{self, Kind};
+use super::*;
+use crate::acp::table::Entry;
+
+fn variables(name: &str) -> Option<OsString> {
+    match name {
+        "HOME" => Some("/home/me".into()),
+        "KEY" => Some("s3cret".into()),
+        _ => None,
+    }
+}
+
+fn read(path: &str, text: &str) -> AgentsFile {
+    AgentsFile::read(Path::new(path), text).unwrap_or_else(|error| panic!("{error}; {}", error.hint))
+}
+
+/// What an agent is once these files have spoken.
+fn made(id: &str, files: &[AgentsFile]) -> Kind {
+    let mut drafts = draft::built_in(None);
+    for file in files {
+        draft::apply(&mut drafts, file, None, &variables).unwrap_or_else(|error| panic!("{error}; {}", error.hint));
+    }
+    drafts.into_iter().map(|draft| draft.agent).find(|agent| agent.id() == id).expect("it is there")
+}
+
+fn entry(id: &str, text: &str) -> Entry {
+    match made(id, &[read("/a.toml", text)]) {
+        Kind::Acp(entry) => entry,
+        _ => panic!("{id} does not speak the Agent Client Protocol"),
+    }
+}
+
+/// What is wrong with a file, where, and what to do.
+fn wrong(text: &str) -> (String, String) {
+    let path = Path::new("/etc/agents.toml");
+    let outcome = AgentsFile::read(path, text).and_then(|file| Catalog::with(None, &[file], &variables).map(drop));
+    let error = outcome.expect_err(text);
+    (error.to_string(), error.hint)
+}
+
+#[test]
+fn the_built_in_agents_are_found_by_their_ids_and_the_demo_comes_first() {
+    let catalog = Catalog::built_in(None);
+    assert_eq!(catalog.ids()[..4], ["demo", "claude", "codex", "gemini"]);
+    for id in catalog.ids() {
+        assert_eq!(catalog.by_id(&id).unwrap().facts().id, id);
+    }
+    assert!(catalog.by_id("nobody").is_none());
+    assert!(catalog.warnings().is_empty());
+}
+
+#[test]
+fn an_agent_can_be_added_with_everything_that_there_is_to_say() {
+    let entry = entry(
+        "mine",
+        r#"
+        [agents.mine]
+        protocol = "acp"
+        title = "My agent"
+        command = ["mine", "~/bin/mine", "$HOME/other/mine"]
+        arguments = ["--acp", "--key=${KEY}", "$$5"]
+        version_arguments = ["version"]
+        install_hint = "make install"
+        login_hint = "ask somebody"
+        login = ["auth", "login"]
+        logout = ["auth", "logout"]
+        status = ["auth", "status"]
+        authenticate = { method = "api-key", always = true }
+        modes_skipping_permissions = ["yolo"]
+
+        [agents.mine.environment]
+        MODE = "$KEY"
+        PYTHONPATH = false
+
+        [agents.mine.quirks]
+        mode_in_words = "[MODE] "
+        kept_by_minute = true
+        told = ["mine/told"]
+        client = ["picker"]
+        "#,
+    );
+    assert_eq!((entry.id.as_str(), entry.title.as_str()), ("mine", "My agent"));
+    assert_eq!(entry.program.commands, ["mine", "/home/me/bin/mine", "/home/me/other/mine"]);
+    assert_eq!(entry.program.arguments, ["--acp", "--key=s3cret", "$5"]);
+    let environment = [("MODE".into(), Some("s3cret".into())), ("PYTHONPATH".into(), None)];
+    assert_eq!(entry.program.environment, environment.into());
+    assert_eq!(entry.program.install.as_deref(), Some("make install"));
+    assert_eq!(entry.version, ["version"]);
+    assert_eq!(entry.log_in, "ask somebody");
+    assert_eq!(entry.account.log_in, ["auth", "login"]);
+    assert_eq!(entry.account.log_out, ["auth", "logout"]);
+    assert_eq!(entry.account.status, ["auth", "status"]);
+    let how = entry.authenticate.as_ref().unwrap();
+    assert_eq!((how.method.as_str(), how.always), ("api-key", true));
+    assert_eq!(entry.skipping, ["yolo"]);
+    assert_eq!(entry.quirks.mode_in_words.as_deref(), Some("[MODE] "));
+    assert!(entry.quirks.kept_by_minute);
+    assert_eq!(
+        (&entry.quirks.told[..], &entry.quirks.client[..]),
+        (&["mine/told".to_owned()][..], &["picker".to_owned()][..])
+    );
+}
+
+#[test]
+fn a_command_alone_makes_an_agent() {
+    let entry = entry("mine", "[agents.mine]\ncommand = \"mine-agent\"\n");
+    assert_eq!(entry.title, "mine");
+    assert_eq!(entry.version, ["--version"]);
+    assert!(entry.program.arguments.is_empty() && entry.authenticate.is_none() && entry.skipping.is_empty());
+    assert_eq!(entry.program.hint(), "install it, or correct its command in /a.toml");
+    let with_login = self::entry("mine", "[agents.mine]\ncommand = \"mine\"\nlogin = [\"auth\", \"in\"]\n");
+    assert_eq!(with_login.log_in, "run `mine auth in`");
+}
+
+#[test]
+fn what_a_file_does_not_say_of_a_known_agent_stays() {
+    let before = entry("gemini", "");
+    let after = entry("gemini", "[agents.gemini]\nenvironment = { GEMINI_CLI_HOME = \"~\" }\nquirks.told = [\"x\"]\n");
+    assert_eq!(after.program.environment, [("GEMINI_CLI_HOME".into(), Some("~".into()))].into());
+    assert_eq!(after.quirks.told, ["x"]);
+    assert_eq!(after.quirks.mode_in_words, before.quirks.mode_in_words);
+    assert_eq!(
+        (&after.program.commands, &after.program.arguments),
+        (&before.program.commands, &before.program.arguments)
+    );
+    assert_eq!(after.program.install, before.program.install);
+    let moved = entry("gemini", "[agents.gemini]\ncommand = \"/opt/gemini\"\n");
+    assert_eq!(moved.program.arguments, before.program.arguments);
+    assert_eq!(moved.program.install, None, "what had to be run for the other command does not help");
+}
+
+#[test]
+fn claude_and_codex_can_be_moved_and_doubled() {
+    let text = r#"
+        [agents.claude]
+        command = "/opt/claude"
+        arguments = ["--add-dir", "/srv"]
+        environment = { CLAUDE_CONFIG_DIR = "$HOME/c" }
+        [agents.codex]
+        title = "Codex of the house"
+        install_hint = "make codex"
+        [agents.work]
+        protocol = "claude"
+        environment = { CLAUDE_CONFIG_DIR = "/work" }
+        [agents.second]
+        protocol = "codex"
+        command = "codex-next"
+    "#;
+    let Kind::Claude(claude) = made("claude", &[read("/a.toml", text)]) else { panic!("it is Claude Code") };
+    assert_eq!((claude.title.as_str(), &claude.program.commands[..]), ("Claude Code", &["/opt/claude".to_owned()][..]));
+    assert_eq!(claude.program.arguments, ["--add-dir", "/srv"]);
+    assert_eq!(claude.program.environment, [("CLAUDE_CONFIG_DIR".into(), Some("/home/me/c".into()))].into());
+    let catalog = Catalog::with(None, &[read("/a.toml", text)], &variables).unwrap();
+    let facts = |id: &str| catalog.by_id(id).unwrap().facts();
+    assert_eq!(facts("codex").title, "Codex of the house");
+    assert_eq!(facts("codex").install_hint.as_deref(), Some("make codex"));
+    assert_eq!((facts("work").id, facts("work").title), ("work".to_owned(), "Claude Code (work)".to_owned()));
+    assert_eq!((facts("second").id, facts("second").title), ("second".to_owned(), "Codex (second)".to_owned()));
+    let ids = catalog.ids();
+    assert_eq!(ids[ids.len() - 2..], ["work", "second"], "in the order in which they are written");
+}
+
+#[test]
+fn a_later_file_has_the_last_word_field_by_field() {
+    let user = "[agents.mine]\ncommand = \"mine\"\narguments = [\"a\"]\nenvironment = { A = \"1\", B = \"1\" }\n";
+    let project = "[agents.mine]\narguments = []\nenvironment = { B = \"2\" }\n[agents.other]\ncommand = \"other\"\n";
+    let files = [read("/user.toml", user), read("/project.toml", project)];
+    let Kind::Acp(mine) = made("mine", &files) else { panic!("it speaks the Agent Client Protocol") };
+    assert_eq!((&mine.program.commands[..], mine.program.arguments.len()), (&["mine".to_owned()][..], 0));
+    let environment = [("A".into(), Some("1".into())), ("B".into(), Some("2".into()))];
+    assert_eq!(mine.program.environment, environment.into());
+    let catalog = Catalog::with(None, &files, &variables).unwrap();
+    let named = |id: &str| catalog.files(id).map(|path| path.display().to_string()).collect::<Vec<_>>();
+    assert_eq!(named("mine"), ["/user.toml", "/project.toml"]);
+    assert_eq!(named("other"), ["/project.toml"]);
+    assert!(named("gemini").is_empty());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_what_to_do() {
+    let keys = "there are protocol, title, command, arguments, environment, install_hint, version_arguments, login_hint, \
+                login, logout, status, authenticate, modes_skipping_permissions, quirks";
+    let place = "give the whole place, from / or ~/, or a name on the path";
+    for (text, message, hint) in [
+        ("[agents.x]\ncomand = \"x\"\n", "2:1: there is no key \"comand\"", "did you mean \"command\"?"),
+        ("[agents.x]\ncommand = \"x\"\n  zzz = 1\n", "3:3: there is no key \"zzz\"", keys),
+        (
+            "[agents.x]\ncommand = \"x\"\nauthenticate = { methd = \"a\" }\n",
+            "3:18: there is no key \"methd\"",
+            "did you mean \"method\"?",
+        ),
+        (
+            "[agents.x]\ncommand = \"x\"\n[agents.x.quirks]\ntold = []\nmode_in_word = \"a\"\n",
+            "5:1: there is no key \"mode_in_word\"",
+            "did you mean \"mode_in_words\"?",
+        ),
+        ("[gemini]\n", "1:2: there is no key \"gemini\" here", "write [agents.gemini] for an agent of that name"),
+        (
+            "command = \"x\"\n",
+            "1:1: there is no key \"command\" here",
+            "an agent is a table: write [agents.NAME] before its keys",
+        ),
+        (
+            "[agents.gemni]\narguments = []\n",
+            "1:9: the agent \"gemni\" is new and has no command",
+            "give one, as command = \"gemni\"; or did you mean [agents.gemini]?",
+        ),
+        ("[agents.demo]\ntitle = \"x\"\n", "1:9: the agent \"demo\" is a part of wh", "give it another name"),
+        (
+            "[agents.\"My Agent\"]\ncommand = \"x\"\n",
+            "1:9: \"My Agent\" cannot be the name of an agent",
+            "use small letters, digits, - and _, at most 40; not \"system\"",
+        ),
+        (
+            "[agents.claude]\ntitle = \"x\"\nquirks = { told = [] }\n",
+            "3:1: \"quirks\" is for agents of the Agent Client Protocol alone",
+            "of \"claude\" these can be said: protocol, title, command, arguments, environment, install_hint",
+        ),
+        (
+            "[agents.codex]\nprotocol = \"acp\"\n",
+            "2:12: the agent \"codex\" does not speak that protocol",
+            "take the line out, or give the agent another name",
+        ),
+        ("[agents.x]\ncommand = \"./x\"\n", "2:11: where \"./x\" is depends on where wh is started", place),
+        (
+            "[agents.x]\ncommand = [\"x\", \"bin/x\"]\n",
+            "2:17: where \"bin/x\" is depends on where wh is started",
+            place,
+        ),
+        (
+            "[agents.x]\ncommand = \"\"\n",
+            "2:11: \"\" is not a command",
+            "give a name on the path, or a place from / or ~/",
+        ),
+        ("[agents.x]\ncommand = []\n", "2:11: there is no command in the list", "name one"),
+        (
+            "[agents.x]\ncommand = \"x\"\narguments = [\"é\", \"$NOPE\"]\n",
+            "3:19: the variable NOPE is not set",
+            "set NOPE, or write $$ for a dollar",
+        ),
+        (
+            "[agents.x]\ncommand = \"x\"\nenvironment = { A = \"5$\" }\n",
+            "3:21: in \"5$\" a $ is not followed by the name of a variable",
+            "write $NAME or ${NAME}, and $$ for a dollar",
+        ),
+        (
+            "[agents.x]\ncommand = \"x\"\nenvironment = { \"A=B\" = \"\" }\n",
+            "3:17: \"A=B\" cannot be the name of a variable",
+            "use letters, digits and _",
+        ),
+        (
+            "[agents.x]\ncommand = \"x\"\narguments = [\"\\u0000\"]\n",
+            "3:14: a program cannot be given the character U+0000",
+            "take it out",
+        ),
+        (
+            "[agents.x]\ncommand = \"x\"\ntitle = \"\\u001b[31m\"\n",
+            "3:9: \"\\u{1b}[31m\" cannot be shown on a line",
+            "write a few words",
+        ),
+    ] {
+        assert_eq!(wrong(text), (format!("/etc/agents.toml:{message}"), hint.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_of_the_right_kind_or_no_toml_at_all_has_a_place_too() {
+    for (text, place, words) in [
+        ("[agents.x]\ncommand = 5\n", "2:11", "expected a command, or a list of those that it may be installed as"),
+        ("[agents.x]\ncommand = [\"a\", 5]\n", "2:17", "invalid type: integer `5`, expected a string"),
+        (
+            "[agents.x]\ncommand = \"x\"\narguments = \"--acp\"\n",
+            "3:13",
+            "invalid type: string \"--acp\", expected a sequence",
+        ),
+        ("[agents.x]\ncommand = \"x\"\ntitle = true\n", "3:9", "invalid type: boolean `true`, expected a string"),
+        (
+            "[agents.x]\ncommand = \"x\"\nenvironment = { A = true }\n",
+            "3:21",
+            "expected a text, or false to take the variable away",
+        ),
+        (
+            "[agents.x]\ncommand = \"x\"\nprotocol = \"mcp\"\n",
+            "3:12",
+            "unknown variant `mcp`, expected one of `acp`, `claude`, `codex`",
+        ),
+        ("[agents.x]\ncommand = \"x\"\nauthenticate = \"a\"\n", "3:16", "expected a table, as { method"),
+        ("[agents.x]\ncommand = \"x\"\nauthenticate = { always = true }\n", "3:16", "missing field `method`"),
+        ("agents = 1\n", "1:10", "invalid type: integer `1`"),
+        ("[agents]\nx = 1\n", "2:5", "expected the table of an agent, as [agents.NAME]"),
+        ("[agents.x]\ncommand = \"x\n", "2:13", "invalid basic string"),
+        ("[agents.x]\ncommand = \"a\"\ncommand = \"b\"\n", "3:1", "duplicate key"),
+        ("[agents.x\n", "1:10", "unclosed table"),
+    ] {
+        let (message, hint) = wrong(text);
+        assert!(message.starts_with(&format!("/etc/agents.toml:{place}: ")), "{text}: {message}");
+        assert!(message.contains(words), "{text}: {message}");
+        assert_eq!(hint, "correct it, or move the file away");
+    }
+}
+
+#[test]
+fn an_outline_has_every_key_as_it_is_written() {
+    let file = read(
+        "/a.toml",
+        "[agents.mine]\ncommand = \"mine\"\narguments = [\"$KEY\", \"a b\"]\nenvironment = { LD_PRELOAD = \"/x\\u001b\", A = false }\n\
+         status = []\nquirks = { told = [\"t\"] }\n",
+    );
+    let [outline] = &file.outline()[..] else { panic!("one agent") };
+    assert_eq!(outline.id, "mine");
+    let expected = [
+        ("command", r#""mine""#),
+        ("arguments", r#""$KEY" "a b""#),
+        ("environment", r#"without "A" "LD_PRELOAD"="/x\u{1b}""#),
+        ("status", "none"),
+        ("quirks", r#"told ["t"]"#),
+    ];
+    assert_eq!(outline.lines, expected.map(|(key, said)| (key, said.to_owned())));
+}
