@@ -10,6 +10,7 @@ use tracing_subscriber::filter::LevelFilter;
 use wh_screen::log::DEFAULT_CHARACTERS;
 
 use crate::failure::{Failure, code};
+use crate::places;
 
 /// Characters of raw output that may be kept.
 const MOST_CHARACTERS: usize = 64 << 20;
@@ -67,17 +68,15 @@ fn file() -> PathBuf {
 
 /// Where wh keeps what must outlast it.
 pub fn state_directory() -> PathBuf {
-    own_directory("XDG_STATE_HOME", ".local/state")
+    own(places::state())
 }
 
 /// Where wh looks for what its user has decided.
 pub fn config_directory() -> PathBuf {
-    own_directory("XDG_CONFIG_HOME", ".config")
+    own(places::config())
 }
 
-fn own_directory(variable: &str, usual: &str) -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set(variable).or_else(|| set("HOME").map(|home| home.join(usual)));
-    let base = base.unwrap_or_else(std::env::temp_dir);
-    fs::canonicalize(&base).unwrap_or(base).join("wheelhouse")
+fn own(place: Option<PathBuf>) -> PathBuf {
+    let place = place.unwrap_or_else(|| std::env::temp_dir().join("wheelhouse"));
+    fs::canonicalize(&place).unwrap_or(place)
 }

@@ -10,11 +10,14 @@ mod failure;
 mod log;
 mod opened;
 mod person;
+mod places;
 mod print;
+mod project;
 mod record;
 mod runtime;
 mod sender;
 mod signals;
+mod trust;
 mod waiting;
 
 use std::process::ExitCode;

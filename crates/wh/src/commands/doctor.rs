@@ -1,6 +1,6 @@
 //! `wh doctor`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -14,7 +14,7 @@ use crate::print::{clean_line, json_line, print};
 
 /// Say which agents can be used here, and what is missing
 ///
-/// Looks for each agent that wh knows: whether it is installed, which version, whether somebody is logged in, and what to
+/// Looks for each agent that wh knows, by itself or from agents.toml: whether it is installed, which version, whether somebody is logged in, and what to
 /// run where something is missing. Nothing is changed, and no conversation is begun.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'"))]
@@ -28,12 +28,16 @@ impl Doctor {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let found = runtime.map_err(|error| failed(&error))?.block_on(look(&agents::catalog(Path::new("."))?));
+        let catalog = agents::catalog(Path::new("."))?;
+        agents::tell(&catalog);
+        let found = runtime.map_err(|error| failed(&error))?.block_on(look(&catalog));
+        let files = |facts: &AgentFacts| catalog.files(&facts.id).map(Path::to_owned).collect::<Vec<_>>();
         let lines: Vec<String> = if self.json {
-            found.iter().map(|(facts, readiness)| json_line(&object(facts, readiness).to_string())).collect()
+            let objects = found.iter().map(|(facts, readiness)| object(facts, readiness, &files(facts)));
+            objects.map(|object| json_line(&object.to_string())).collect()
         } else {
             let width = found.iter().map(|(facts, _)| facts.id.len()).max().unwrap_or_default();
-            found.iter().map(|(facts, readiness)| paragraph(facts, readiness, width)).collect()
+            found.iter().map(|(facts, readiness)| paragraph(facts, readiness, &files(facts), width)).collect()
         };
         print(&lines.concat())?;
         Ok(ExitCode::SUCCESS)
@@ -55,7 +59,7 @@ async fn look(catalog: &Catalog) -> Vec<(AgentFacts, Readiness)> {
     found
 }
 
-fn object(facts: &AgentFacts, readiness: &Readiness) -> Value {
+fn object(facts: &AgentFacts, readiness: &Readiness, files: &[PathBuf]) -> Value {
     let (path, version) = match &readiness.installation {
         Installation::Installed { path, version } => (Some(path.to_string_lossy().into_owned()), version.clone()),
         Installation::BuiltIn => (None, Some(env!("CARGO_PKG_VERSION").to_owned())),
@@ -76,10 +80,11 @@ fn object(facts: &AgentFacts, readiness: &Readiness) -> Value {
         "logged_in": login,
         "account": account,
         "hint": readiness.hint,
+        "files": files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
     })
 }
 
-fn paragraph(facts: &AgentFacts, readiness: &Readiness, width: usize) -> String {
+fn paragraph(facts: &AgentFacts, readiness: &Readiness, files: &[PathBuf], width: usize) -> String {
     let installation = match &readiness.installation {
         Installation::BuiltIn => "built in".to_owned(),
         Installation::Installed { path, version } => {
@@ -96,6 +101,10 @@ fn paragraph(facts: &AgentFacts, readiness: &Readiness, width: usize) -> String 
         Login::Unknown => ", login unknown".to_owned(),
     };
     let mut lines = clean_line(&format!("{:<width$}  {}: {installation}{login}", facts.id, facts.title)) + "\n";
+    for file in files {
+        lines.push_str(&clean_line(&format!("{:<width$}  by {}", "", file.display())));
+        lines.push('\n');
+    }
     if let Some(hint) = &readiness.hint {
         lines.push_str(&clean_line(&format!("{:<width$}  {hint}", "")));
         lines.push('\n');
@@ -118,9 +127,15 @@ mod tests {
             login: Login::Unknown,
             hint: Some("run `npm install`".to_owned()),
         };
-        assert_eq!(paragraph(&facts(), &missing, 6), "claude  Claude Code: not installed\n        run `npm install`\n");
+        assert_eq!(
+            paragraph(&facts(), &missing, &[], 6),
+            "claude  Claude Code: not installed\n        run `npm install`\n"
+        );
         let installation = Installation::Installed { path: "/bin/claude".into(), version: Some("2.1".to_owned()) };
         let ready = Readiness { installation, login: Login::Yes { account: Some("KEY".to_owned()) }, hint: None };
-        assert_eq!(paragraph(&facts(), &ready, 6), "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n");
+        assert_eq!(
+            paragraph(&facts(), &ready, &["/a.toml".into()], 6),
+            "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n        by /a.toml\n"
+        );
     }
 }

@@ -28,6 +28,7 @@ mod signal;
 mod space;
 mod state;
 mod team;
+mod trust;
 mod wait;
 
 use std::process::ExitCode;
@@ -68,6 +69,7 @@ pub enum Command {
     Play(play::Play),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
+    Trust(trust::Trust),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -102,6 +104,7 @@ impl Command {
             Self::Play(command) => command.run(),
             Self::Demo(command) => command.run(),
             Self::Doctor(command) => command.run(),
+            Self::Trust(command) => command.run(),
             Self::Completions(command) => command.run(),
             Self::Man(command) => command.run(),
         }

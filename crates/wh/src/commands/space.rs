@@ -12,6 +12,8 @@ use wh_agents::port::{Agent, AgentFacts, Harness, Resume, Start, StartError};
 use wh_client::Ui;
 use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
+use wh_core::space::harness::Report;
+use wh_core::space::item::Level;
 use wh_core::terminal::{Exit, Size};
 use wh_doors::http::Conversation;
 use wh_engine::space::{Roster, RunningSpace};
@@ -52,7 +54,7 @@ Examples:
 Exit codes: 0 you left, or wh was asked to end; 2 wrong usage; 125 wh failed (a port in use, the
 agent could not be started, the terminal is gone).
 
-Environment: WH_AGENT, WH_MODEL, WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
+Environment: WH_AGENT, WH_AGENTS_FILE (see docs/agents.md), WH_MODEL, WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
 there is no --control-port), WH_LOG (error to trace: what wh itself does, on a terminal in
 $XDG_STATE_HOME/wheelhouse/wh.log, else on standard error).";
 
@@ -90,8 +92,8 @@ enum ThemeChoice {
 /// How a space is opened.
 #[derive(Debug, Args)]
 pub struct SpaceArguments {
-    /// The agent to talk to: `demo` is built in, `claude`, `codex`, `gemini` and others must be installed (`wh doctor`
-    /// lists them); may be repeated
+    /// The agent to talk to: `demo` is built in, `claude`, `codex`, `gemini` and others must be installed, and
+    /// agents.toml can add more (`wh doctor` lists them); may be repeated
     #[arg(long = "agent", value_name = "AGENT", default_value = "demo", env = "WH_AGENT", value_delimiter = ',')]
     agents: Vec<String>,
 
@@ -173,6 +175,9 @@ impl SpaceArguments {
         let directory = self.directory()?;
         let catalog = agents::catalog(&directory)?;
         let agents = self.known_agents(&catalog)?;
+        if person.is_none() {
+            agents::tell(&catalog);
+        }
         let control = self.control.open().await?;
         let mut start = Start::new(&directory);
         start.arguments = std::mem::take(&mut self.arguments);
@@ -186,7 +191,11 @@ impl SpaceArguments {
         let later = Start { may_skip_permissions: start.may_skip_permissions, ..Start::new(&directory) };
         let mut started = Vec::new();
         for agent in agents {
-            let harness = agent.start(start.clone()).await.map_err(|error| cannot_start(&error))?;
+            let mut harness = agent.start(start.clone()).await.map_err(|error| cannot_start(&error))?;
+            if started.is_empty() && !catalog.warnings().is_empty() {
+                let warning = |text: &String| Report::Notice(Level::Warning, text.clone());
+                harness = harness.announcing(catalog.warnings().iter().map(warning).collect());
+            }
             started.push((agent.facts(), harness));
         }
         let opened = self.open(started, Roster { catalog, start: later }, person.as_ref(), control).await?;

@@ -1,0 +1,307 @@
+//! `agents.toml`: agents of a person's own and of a project, as a person meets them. The agent is a script.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use wh_testkit::wh::{Options, Wh};
+use wh_testkit::{eventually, tools};
+
+use crate::WH;
+
+/// Speaks the Agent Client Protocol so far that it can say what it was started with.
+const AGENT: &str = r#"#!/bin/bash
+echo ran >> "$HOME/ran"
+case $1 in --version) echo "fake 3.1"; exit;; in) exit 0;; esac
+reply() { echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
+while read -r line; do
+  id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
+  case $line in
+    *'"initialize"'*) reply '{"protocolVersion":1}';;
+    *'"session/new"'*) reply '{"sessionId":"s"}';;
+    *'"session/prompt"'*)
+      text="$* WORD=$WORD GONE=${GONE-gone}"
+      echo "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$text\"}}}}"
+      reply '{"stopReason":"end_turn"}';;
+  esac
+done
+"#;
+
+/// A person's home, with a project and a program in it.
+struct Home {
+    folder: TempDir,
+    /// What WH_AGENTS_FILE says.
+    file: Option<PathBuf>,
+}
+
+/// How wh ended and what it said.
+#[derive(Debug)]
+struct Said {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Home {
+    fn new() -> Option<Self> {
+        if !tools::present(&["bash"]) {
+            return None;
+        }
+        let home = Self { folder: tempfile::tempdir().unwrap(), file: None };
+        fs::create_dir_all(home.at("bin")).unwrap();
+        fs::create_dir_all(home.at("project/deep")).unwrap();
+        fs::write(home.at("bin/fake"), AGENT).unwrap();
+        fs::set_permissions(home.at("bin/fake"), Permissions::from_mode(0o755)).unwrap();
+        Some(home)
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+    }
+
+    fn own(&self, text: &str) {
+        self.write(".config/wheelhouse/agents.toml", text);
+    }
+
+    fn project(&self, text: &str) {
+        self.write("project/.wheelhouse/agents.toml", text);
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let path = std::env::var("PATH").unwrap();
+        let home = self.at("").display().to_string();
+        let file = self.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+        let fixed = [("LANG", "C.UTF-8"), ("WORD", "outside"), ("GONE", "1")];
+        let ours = [("HOME", home.as_str()), ("PATH", &path), ("WH_AGENTS_FILE", &file)];
+        ours.iter().chain(&fixed).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    /// Runs wh in the project, and nobody is at a terminal.
+    fn run(&self, arguments: &[&str]) -> Said {
+        self.command(&self.at("project"), arguments)
+    }
+
+    fn command(&self, directory: &Path, arguments: &[&str]) -> Said {
+        let mut command = Command::new(WH);
+        command.args(arguments).current_dir(directory).env_clear().envs(self.environment());
+        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    fn space(&self, agent: &str) -> Options {
+        let space = Wh::options(WH).space().environment(self.environment());
+        space.directory(self.at("project/deep")).flags(&["--agent", agent])
+    }
+
+    /// What an agent says when it is asked.
+    fn answer(&self, agent: &str) -> String {
+        said_by(&self.space(agent).start(&[]), agent)
+    }
+
+    /// What the doctor knows of an agent; nothing if it does not know it.
+    fn doctor(&self, agent: &str) -> Option<Value> {
+        let said = self.run(&["doctor", "--json"]);
+        assert_eq!(said.code, 0, "{said:?}");
+        let agents = said.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        agents.into_iter().find(|one| one["agent"] == agent)
+    }
+}
+
+fn said_by(wh: &Wh, agent: &str) -> String {
+    assert_eq!(wh.post("/message", json!({ "message": "hello" })).status, 200);
+    eventually("it answers", || {
+        let body = wh.get("/control/messages?kind=chat&limit=100").json();
+        let said = body["messages"].as_array().unwrap().iter().find(|one| one["from"] == agent)?;
+        Some(said["payload"]["text"].as_str().unwrap().to_owned())
+    })
+}
+
+const MINE: &str = "[agents.mine]\ntitle = \"Mine\"\ncommand = \"~/bin/fake\"\narguments = [\"serve\", \"$WORD\"]\n";
+
+#[test]
+fn an_agent_of_agents_toml_is_listed_and_takes_part_in_a_space() {
+    let Some(home) = Home::new() else { return };
+    home.own(&format!("{MINE}status = [\"in\"]\nenvironment = {{ WORD = \"in$WORD\", GONE = false }}\n"));
+    let mine = home.doctor("mine").expect("it is listed");
+    assert_eq!((&mine["title"], &mine["version"], &mine["logged_in"]), (&json!("Mine"), &json!("3.1"), &json!("yes")));
+    assert_eq!(mine["path"], json!(home.at("bin/fake")));
+    assert_eq!(mine["files"], json!([home.at(".config/wheelhouse/agents.toml")]));
+    assert_eq!(home.doctor("gemini").expect("it is listed")["files"], json!([]));
+    assert_eq!(home.answer("mine"), "serve outside WORD=inoutside GONE=gone");
+    let unknown = home.run(&["--agent", "yours", "--headless", "--control-port", "0"]);
+    assert!(unknown.code == 2 && unknown.err.contains("claude-acp, mine;"), "{unknown:?}");
+}
+
+#[test]
+fn known_agents_can_be_started_by_another_command() {
+    let Some(mut home) = Home::new() else { return };
+    home.write(
+        "other.toml",
+        "[agents.gemini]\ncommand = [\"nowhere-to-be-found\", \"/$HOME/bin/../bin/fake\"]\n\
+         [agents.claude]\ncommand = \"~/bin/fake\"\n[agents.codex]\ncommand = \"/nowhere/codex\"\n",
+    );
+    home.own("this is not read");
+    home.file = Some(home.at("other.toml"));
+    assert_eq!(home.answer("gemini"), "--acp WORD=outside GONE=1");
+    assert_eq!(home.doctor("claude").unwrap()["path"], json!(home.at("bin/fake")));
+    let codex = home.doctor("codex").unwrap();
+    let hint = format!("install it, or correct its command in {}", home.at("other.toml").display());
+    assert_eq!((&codex["installed"], &codex["hint"]), (&json!(false), &json!(hint)));
+}
+
+#[test]
+fn a_file_that_is_wrong_or_cannot_be_read_is_said_to_be_so() {
+    let Some(mut home) = Home::new() else { return };
+    home.own("[agents.mine]\ncommand = \"x\"\ntitel = \"Mine\"\n");
+    let path = home.at(".config/wheelhouse/agents.toml");
+    for arguments in [&["doctor"][..], &["--headless", "--control-port", "0"], &["trust"]] {
+        home.project("");
+        let said = home.run(arguments);
+        assert_eq!(said.code, 2, "{said:?}");
+        let expected = format!("wh: {}:3:1: there is no key \"titel\"\n    did you mean \"title\"?\n", path.display());
+        assert_eq!(said.err, expected);
+    }
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let said = home.run(&["doctor"]);
+    assert_eq!(said.code, 125, "{said:?}");
+    assert!(said.err.contains("cannot read") && said.err.contains("make it readable, or move it away"), "{said:?}");
+    home.file = Some(home.at("none.toml"));
+    let error = home.run(&["doctor"]).err;
+    assert!(error.contains("none.toml") && error.contains("WH_AGENTS_FILE"), "{error}");
+}
+
+#[test]
+fn a_projects_file_is_used_only_as_it_was_when_it_was_trusted() {
+    let Some(home) = Home::new() else { return };
+    home.project(MINE);
+    let place = home.at("project/.wheelhouse/agents.toml").display().to_string();
+    let project = home.at("project").display().to_string();
+    let unused = |why: &str| format!("wh: {place} is not used: {why}; look at it with `wh trust {project}`\n");
+    let untrusted = unused("you have not trusted it");
+
+    assert!(home.doctor("mine").is_none(), "nobody has trusted it");
+    assert_eq!(home.run(&["doctor"]).err, untrusted);
+    let refused = home.run(&["--agent", "mine", "--headless", "--control-port", "0"]);
+    assert!(refused.code == 2 && refused.err.contains("there is no agent \"mine\""), "{refused:?}");
+    assert!(refused.err.contains(&format!("wh trust {project}")), "{refused:?}");
+
+    let asked = home.run(&["trust"]);
+    assert!(asked.code == 2 && asked.err.contains("no terminal to ask on"), "{asked:?}");
+    let program = home.at("bin/fake").display().to_string();
+    for part in ["adds the agent mine", "\"~/bin/fake\"", "\"serve\" \"$WORD\"", &program] {
+        assert!(asked.out.contains(part), "{part}: {}", asked.out);
+    }
+    assert!(!home.at("ran").exists(), "looking starts nothing");
+    assert!(home.doctor("mine").is_none());
+
+    assert_eq!(home.run(&["trust", "--yes"]).code, 0);
+    let listed = home.run(&["trust", "--list"]).out;
+    assert!(listed.ends_with(&format!("  {place}\n")) && listed.lines().count() == 1, "{listed}");
+    assert_eq!(home.doctor("mine").expect("it is trusted")["files"], json!([place]));
+    assert_eq!(home.answer("mine"), "serve outside WORD=outside GONE=1", "it counts further down, too");
+    assert_eq!(home.run(&["doctor"]).err, "");
+
+    home.project(&MINE.replace("serve", "changed"));
+    assert!(home.doctor("mine").is_none());
+    assert_eq!(home.run(&["doctor"]).err, unused("it has changed since you trusted it"));
+    assert_eq!(home.run(&["trust", "--yes"]).code, 0);
+    assert_eq!(home.answer("mine"), "changed outside WORD=outside GONE=1");
+
+    let revoked = home.command(&home.at("bin"), &["trust", "--revoke", &project]);
+    assert_eq!((revoked.code, revoked.out), (0, format!("{place} is not trusted any more\n")));
+    assert!(home.doctor("mine").is_none());
+    assert_eq!(home.run(&["trust", "--revoke", &project]).code, 2, "nothing is left to revoke");
+}
+
+#[test]
+fn a_space_says_that_a_projects_file_is_not_used() {
+    let Some(home) = Home::new() else { return };
+    home.project(MINE);
+    let wh = home.space("demo").start(&["--", "--pace", "0"]);
+    wh.wait(r#"screen_contains "you have not trusted it""#);
+    assert_eq!(wh.stderr().matches("is not used").count(), 1, "{}", wh.stderr());
+}
+
+#[test]
+fn a_project_has_the_last_word_over_the_persons_own_file() {
+    let Some(home) = Home::new() else { return };
+    home.own(&format!("{MINE}environment = {{ WORD = \"mine\", GONE = \"mine\" }}\n"));
+    home.project("[agents.mine]\narguments = [\"project\"]\nenvironment = { WORD = \"project\" }\n");
+    assert_eq!(home.answer("mine"), "serve outside WORD=mine GONE=mine");
+    let trusted = home.run(&["trust", "--yes"]);
+    assert!(trusted.out.contains("changes the agent mine"), "{trusted:?}");
+    assert_eq!(home.answer("mine"), "project WORD=project GONE=mine");
+}
+
+#[test]
+fn a_link_is_trusted_for_what_it_leads_to() {
+    let Some(home) = Home::new() else { return };
+    home.write("one.toml", MINE);
+    home.write("other.toml", MINE);
+    fs::create_dir(home.at("project/.wheelhouse")).unwrap();
+    let link = home.at("project/.wheelhouse/agents.toml");
+    symlink(home.at("one.toml"), &link).unwrap();
+    assert!(home.doctor("mine").is_none());
+    let trusted = home.run(&["trust", "--yes"]);
+    let really = format!("which is really {}", home.at("one.toml").display());
+    assert!(trusted.code == 0 && trusted.out.contains(&really), "{trusted:?}");
+    assert!(home.doctor("mine").is_some());
+    fs::remove_file(&link).unwrap();
+    symlink(home.at("other.toml"), &link).unwrap();
+    assert!(home.doctor("mine").is_none(), "the same words at another place are another file");
+    fs::remove_file(&link).unwrap();
+    symlink(home.at("nowhere.toml"), &link).unwrap();
+    let said = home.run(&["doctor"]);
+    assert!(said.code == 0 && said.err.contains("is not used: it cannot be read"), "{said:?}");
+}
+
+#[test]
+fn a_strangers_file_that_is_wrong_or_cannot_be_read_keeps_nobody_from_working() {
+    let Some(home) = Home::new() else { return };
+    home.project("this is no TOML");
+    let said = home.run(&["doctor"]);
+    assert!(said.code == 0 && said.err.contains("you have not trusted it"), "{said:?}");
+    let wrong = home.run(&["trust", "--yes"]);
+    assert!(wrong.code == 2 && wrong.err.contains(".wheelhouse/agents.toml:1:6: "), "{wrong:?}");
+    fs::remove_file(home.at("project/.wheelhouse/agents.toml")).unwrap();
+    fs::create_dir(home.at("project/.wheelhouse/agents.toml")).unwrap();
+    let said = home.run(&["doctor"]);
+    assert!(said.code == 0 && said.err.contains("it cannot be read: it is not a plain file"), "{said:?}");
+    assert_eq!(home.run(&["trust", "--yes"]).code, 125);
+    let none = home.command(&home.at("bin"), &["trust"]);
+    assert!(none.code == 2 && none.err.contains("and none above it"), "{none:?}");
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked_and_no_is_the_answer_of_who_says_nothing() {
+    let Some(home) = Home::new() else { return };
+    home.project(MINE);
+    let ask = |answer: &str| {
+        let wh = Wh::options(WH).environment(home.environment()).directory(home.at("project"));
+        let wh = wh.flags(&["--size", "160x40", "--linger", "30"]).start(&["--", WH, "trust"]);
+        wh.wait(r#"screen_contains "[y/N]""#);
+        if !answer.is_empty() {
+            wh.text(answer);
+        }
+        wh.key("enter");
+        wh.wait("exited");
+        wh.plain()
+    };
+    assert!(ask("").contains("It is not trusted"));
+    assert!(ask("no").contains("It is not trusted"));
+    assert!(home.doctor("mine").is_none());
+    assert!(ask("y").contains("It is trusted from now on"));
+    assert!(home.doctor("mine").is_some());
+    let again = home.run(&["trust"]);
+    assert!(again.code == 0 && again.out.contains("You trust it already"), "{again:?}");
+}
