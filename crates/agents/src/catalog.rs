@@ -67,11 +67,6 @@ impl Catalog {
         Self { agents, origins: Vec::new(), warnings: Vec::new() }
     }
 
-    /// These, and no others.
-    pub fn of(agents: Vec<Arc<dyn Agent>>) -> Self {
-        Self { agents, warnings: Vec::new() }
-    }
-
     /// All of them.
     pub fn agents(&self) -> &[Arc<dyn Agent>] {
         &self.agents

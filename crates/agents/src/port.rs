@@ -366,4 +366,23 @@ mod tests {
         let error = StartError::Failed { agent: "Codex".to_owned(), reason: "it exited with 1".to_owned(), hint: None };
         assert_eq!(error.hint(), None);
     }
+
+    #[tokio::test]
+    async fn what_is_announced_comes_first_and_the_rest_in_its_order() {
+        let (harness, inside) = Harness::new();
+        let notice = |text: &str| Report::Notice(wh_core::space::item::Level::Warning, text.to_owned());
+        inside.reports.send(notice("own")).await.unwrap();
+        let mut harness = harness.announcing(vec![notice("one"), notice("two")]);
+        for text in ["one", "two", "own"] {
+            assert_eq!(harness.reports.recv().await, Some(notice(text)));
+        }
+        let reports = inside.reports;
+        drop(harness);
+        reports.closed().await;
+
+        let (harness, inside) = Harness::new();
+        let mut harness = harness.announcing(Vec::new());
+        drop(inside);
+        assert_eq!(harness.reports.recv().await, None, "its end is passed on");
+    }
 }

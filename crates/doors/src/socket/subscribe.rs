@@ -60,7 +60,9 @@ pub(super) async fn stream(
                 let reason = reason.take().unwrap_or_else(|| "this is where it begins".to_owned());
                 StreamLine::Reset { epoch, seq, session_id, reason, state: Some(state) }
             }
-            StreamBody::Event { epoch, seq, at, event } => StreamLine::Event { epoch, seq, session_id, at, event },
+            StreamBody::Event { epoch, seq, at, event } => {
+                StreamLine::Event { epoch, seq, session_id, at, event: Box::new(event) }
+            }
             StreamBody::Heartbeat { epoch, seq } => StreamLine::Heartbeat { epoch, seq },
             StreamBody::Dropped { reason } => StreamLine::End { reason },
             StreamBody::Frame(_) => continue,

@@ -3,6 +3,7 @@
 mod claude;
 mod codex;
 mod codex_acp;
+mod doubled;
 mod examples;
 mod gemini;
 mod lifecycle;
