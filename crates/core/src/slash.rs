@@ -26,6 +26,8 @@ pub enum UiCommand {
     Streams,
     /// Open or close the signal board, or let it decide; `None` turns it over.
     Board(Option<Board>),
+    /// Open or close the tool sidebar, or let it decide; `None` turns it over.
+    Tools(Option<Board>),
     /// Clear what is shown. The conversation stays.
     ClearView,
     /// List the keys.
@@ -34,7 +36,7 @@ pub enum UiCommand {
     Exit,
 }
 
-/// What the person wants of the signal board.
+/// What the person wants of the signal board, or of the tool sidebar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Board {
     /// Always there.
@@ -102,6 +104,7 @@ pub const COMMANDS: &[Entry] = &[
     entry("General", "/target [show|none|PARTICIPANT...]", "Whom chat goes to"),
     entry("General", "/ui board [open|close|auto]", "The signal board"),
     unlisted("/ui-board [open|close|auto]", "The signal board"),
+    entry("General", "/tools [open|close|auto]", "What each agent does with its tools"),
     entry("General", "/ui-clear", "Clear what is shown; the conversation stays"),
     entry("General", "/keys", "List the keys"),
     entry("General", "/exit", "Leave"),
@@ -184,6 +187,7 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
         "ui-clear" => Slash::Ui(UiCommand::ClearView),
         "exit" | "quit" => Slash::Ui(UiCommand::Exit),
         "ui-board" => Slash::Ui(UiCommand::Board(board(words.first().copied()).map_err(wrong)?)),
+        "tools" => Slash::Ui(UiCommand::Tools(board(words.first().copied()).map_err(wrong)?)),
         "ui" => match words.first().copied() {
             Some("board") => Slash::Ui(UiCommand::Board(board(words.get(1).copied()).map_err(wrong)?)),
             Some("clear") => Slash::Ui(UiCommand::ClearView),
@@ -249,7 +253,7 @@ fn board(word: Option<&str>) -> Result<Option<Board>, &'static str> {
         Some("open") => Ok(Some(Board::Open)),
         Some("close" | "closed") => Ok(Some(Board::Close)),
         Some("auto") => Ok(Some(Board::Auto)),
-        Some(_) => Err("the board is open, close or auto"),
+        Some(_) => Err("it is open, close or auto"),
     }
 }
 

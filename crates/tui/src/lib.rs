@@ -3,6 +3,7 @@
 //! lines or cells out.
 
 mod app;
+mod call;
 pub mod composer;
 pub mod diff;
 pub mod markdown;

@@ -82,7 +82,7 @@ fn arguments(line: &str, state: &State) -> Vec<Candidate> {
         ["/target"] => [participants(true), fixed(&["show", "none"])].concat(),
         ["/target", ..] => participants(true),
         ["/ui"] => fixed(&["board", "clear"]),
-        ["/ui", "board"] | ["/ui-board"] => fixed(&["open", "close", "auto"]),
+        ["/ui", "board"] | ["/ui-board" | "/tools"] => fixed(&["open", "close", "auto"]),
         ["/model"] => named(true),
         ["/mode"] => named(false),
         ["/forget", _] => fixed(&["oldest", "newest"]),

@@ -57,6 +57,7 @@ impl App {
             "f1" => return self.ui(UiCommand::Keys, state, now),
             "f2" | "ctrl+t" => return self.ui(UiCommand::Board(None), state, now),
             "f3" => return self.ui(UiCommand::Verbose, state, now),
+            "f5" => return self.ui(UiCommand::Tools(None), state, now),
             "f4" => return self.ui(UiCommand::Streams, state, now),
             _ => {}
         }

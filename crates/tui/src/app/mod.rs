@@ -6,6 +6,7 @@ mod dialog;
 mod gesture;
 mod signals;
 mod submit;
+mod tools;
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -22,6 +23,7 @@ use wh_core::space::{ItemId, ParticipantId};
 
 pub(crate) use dialog::{Dialog, takes_text};
 pub(crate) use signals::{DOCKED_FROM, Signals};
+pub(crate) use tools::{Seen, Tools};
 
 use crate::composer::Composer;
 use crate::options::Options;
@@ -85,6 +87,7 @@ pub(crate) struct App {
     pub(crate) transcript: Transcript,
     pub(crate) dialog: Dialog,
     pub(crate) signals: Signals,
+    pub(crate) tools: Tools,
     completions: Completions,
     /// The list of keys is open, from this line on.
     pub(crate) keys: Option<usize>,
@@ -107,6 +110,7 @@ impl App {
             transcript: Transcript::new(),
             dialog: Dialog::default(),
             signals: Signals::default(),
+            tools: Tools::default(),
             completions: Completions::default(),
             keys: None,
             verbose: false,
@@ -137,6 +141,7 @@ impl App {
     /// Follows the space.
     pub(crate) fn sync(&mut self, state: &State, change: &Change, now: SystemTime) {
         self.transcript.sync(state, change);
+        self.tools.sync(state, change, now);
         self.settle_dialog(state, now);
     }
 
@@ -162,7 +167,20 @@ impl App {
                 };
                 self.inform(said, now);
             }
-            UiCommand::ClearView => self.transcript.clear_view(state),
+            UiCommand::Tools(wish) => {
+                let wish = wish.unwrap_or(if self.tools.is_open() { Board::Close } else { Board::Open });
+                self.tools.wish(wish);
+                let said = match wish {
+                    Board::Open => "What tools do is shown",
+                    Board::Close => "What tools do is not shown",
+                    Board::Auto => "What tools do is shown where there is room",
+                };
+                self.inform(said, now);
+            }
+            UiCommand::ClearView => {
+                self.transcript.clear_view(state);
+                self.tools.clear();
+            }
             UiCommand::Keys => self.keys = if self.keys.is_some() { None } else { Some(0) },
             UiCommand::Exit => return vec![Act::Leave],
         }

@@ -2,13 +2,13 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use serde_json::Value;
 use wh_core::space::item::{Output, Progress, ToolCall, ToolStatus};
 use wh_core::space::question::{Answer, Closing, Detail, Question};
 
 use super::bubble::beneath;
 use super::entry::{Drawn, INDENT, Sheet};
 use super::text;
+use crate::call;
 use crate::diff::Diff;
 
 /// Lines of a text that are shown of a folded card.
@@ -33,7 +33,7 @@ pub(super) fn tool(sheet: &Sheet<'_>, call: &ToolCall) -> Drawn {
     let title = if call.title.trim().is_empty() { &call.name } else { &call.title };
     let mut spans =
         vec![Span::styled(format!("{icon} "), style), Span::styled(text::visible(title).into_owned(), theme.tool)];
-    let input = short(&call.input).filter(|input| !title.contains(input.as_str()));
+    let input = call::given(&call.input).filter(|input| !title.contains(input.as_str()));
     if let Some(input) = &input {
         spans.push(Span::styled(format!("  {}", text::visible(input)), theme.dim));
     }
@@ -143,27 +143,6 @@ fn change(sheet: &Sheet<'_>, diff: &Diff, body: &mut Vec<Line<'static>>) -> bool
         *more = text::clip(std::mem::take(more), hung(sheet));
     }
     folds
-}
-
-/// What a tool was given, in a few words: the one value that says most, or all of it.
-fn short(input: &Value) -> Option<String> {
-    const TELLING: [&str; 8] = ["command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt"];
-    let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
-    let said = match input {
-        Value::Null => return None,
-        Value::String(text) => first_line(text),
-        Value::Object(fields) => {
-            let telling = TELLING.iter().find_map(|key| fields.get(*key)?.as_str());
-            let only = fields.values().next().and_then(Value::as_str).filter(|_| fields.len() == 1);
-            match telling.or(only) {
-                Some(text) => first_line(text),
-                None if fields.is_empty() => return None,
-                None => input.to_string(),
-            }
-        }
-        other => other.to_string(),
-    };
-    (!said.is_empty()).then_some(said)
 }
 
 /// A question, and how it was closed.

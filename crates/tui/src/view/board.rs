@@ -141,7 +141,8 @@ fn participant(page: &mut Page<'_>, id: &ParticipantId, one: &Participant, momen
     }
 }
 
-fn mark(activity: &Activity) -> &'static str {
+/// How a session fares, in a character.
+pub(super) fn mark(activity: &Activity) -> &'static str {
     match activity {
         Activity::Starting | Activity::Unknown => "◌",
         Activity::Idle | Activity::Working(_) => "●",
@@ -151,7 +152,8 @@ fn mark(activity: &Activity) -> &'static str {
     }
 }
 
-fn colour(activity: &Activity, theme: &Theme) -> Style {
+/// And in a colour.
+pub(super) fn colour(activity: &Activity, theme: &Theme) -> Style {
     match activity {
         Activity::Starting | Activity::Unknown => theme.dim,
         Activity::Idle => theme.success,

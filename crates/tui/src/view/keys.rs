@@ -21,6 +21,7 @@ const KEYS: &[(&str, &str)] = &[
     ("F2, Ctrl+T", "signal board"),
     ("F3", "details"),
     ("F4", "what comes through streams"),
+    ("F5", "tools: what each agent does with them"),
     ("Ctrl+L", "draws everything again"),
     ("Shift+drag", "selects text, as the terminal does"),
     ("", "Writing"),

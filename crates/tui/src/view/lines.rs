@@ -46,6 +46,23 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     fitting
 }
 
+/// The end of a text, with an ellipsis before it where it is wider: of a path that says most.
+pub(crate) fn fit_end(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let mut start = text.len();
+    for (place, grapheme) in text.grapheme_indices(true).rev() {
+        used += grapheme.width();
+        if used > width {
+            break;
+        }
+        start = place;
+    }
+    if width == 0 { String::new() } else { format!("…{}", &text[start..]) }
+}
+
 /// Puts a line at the top of a place; what does not fit is cut.
 pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     if area.is_empty() {
@@ -130,6 +147,10 @@ mod tests {
         assert_eq!(fit("hello", 4), "hel…");
         assert_eq!(fit("日本語", 4), "日…");
         assert_eq!(fit("日本語", 0), "");
+        assert_eq!(fit_end("a/b.rs", 6), "a/b.rs");
+        assert_eq!(fit_end("src/b.rs", 6), "…/b.rs");
+        assert_eq!(fit_end("日本語", 4), "…語");
+        assert_eq!(fit_end("日本語", 0), "");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The screen: where everything stands, and drawing it. From the top: the conversation with the signal board at its right
-//! (or below it, where the screen is narrow), who reasons or what is asked, the composer between two rules, the status.
+//! The screen: where everything stands, and drawing it. From the top: the conversation with the tool sidebar and the
+//! signal board at its right (or below it, where the screen is narrow), who reasons or what is asked, the composer between two rules, the status.
 
 mod board;
 mod details;
@@ -12,6 +12,7 @@ mod reasoning;
 mod status;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod welcome;
 
 use std::time::{Duration, SystemTime};
@@ -33,6 +34,9 @@ const SMALLEST: (u16, u16) = (30, 8);
 /// Columns of the docked board, beside its divider.
 const BOARD: u16 = 42;
 
+/// Columns of the docked tool sidebar, where the board does not stand below it.
+const TOOLS: u16 = 38;
+
 /// What a frame says beside its cells.
 #[derive(Debug)]
 pub(crate) struct Drawn {
@@ -52,6 +56,7 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
     if let Some(wake) = app.signals.decide(state, area.width, now) {
         moment.wake_in(wake);
     }
+    app.tools.decide(area.width);
     let cursor = if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let note = format!("{}x{} is too small", area.width, area.height);
         lines::put(buffer, area, &Line::styled(note, app.theme().warning));
@@ -93,8 +98,8 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let room = rest.height.saturating_sub(glimpse + 2);
     let thought = take_bottom(&mut rest, reasoning::height(state, whole.height, room));
 
-    if app.signals.is_open() {
-        rest = draw_board(app, state, buffer, rest, moment);
+    if app.signals.is_open() || app.tools.is_open() {
+        rest = draw_aside(app, state, buffer, rest, moment);
     }
     app.spots.push((rest, Spot::Transcript));
     let theme = *app.theme();
@@ -115,30 +120,61 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     if asked { answering } else { writing }
 }
 
-/// Draws the board, and says what it leaves of the conversation's place.
-fn draw_board(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &Moment) -> Rect {
-    let theme = app.theme();
-    if buffer.area.width >= DOCKED_FROM {
-        let board = Rect { x: rest.right() - BOARD, width: BOARD, ..rest };
-        let divider = board.x - 1;
-        for y in rest.top()..rest.bottom() {
-            buffer.set_string(divider, y, "│", theme.border);
+/// Draws what stands beside the conversation, and says what it leaves of its place.
+fn draw_aside(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &Moment) -> Rect {
+    let (tools, board) = (app.tools.is_open(), app.signals.is_open());
+    if buffer.area.width < DOCKED_FROM {
+        if tools {
+            rest = stack(app, buffer, rest, |size| tools::lines(app, state, size, true, moment));
         }
-        let inside = Rect { x: board.x + 1, width: board.width - 1, ..board };
-        let content = board::lines(app, state, inside.width.into(), false, moment);
-        lines::put_all(buffer, inside, &content);
-        // The divider, and a column free before it.
-        rest.width -= BOARD + 2;
+        if board {
+            rest = stack(app, buffer, rest, |(width, _)| board::lines(app, state, width, true, moment));
+        }
         return rest;
     }
-    let content = board::lines(app, state, usize::from(rest.width.saturating_sub(4)), true, moment);
+    let columns = if board { BOARD } else { TOOLS };
+    let border = app.theme().border;
+    let divider = rest.right() - columns - 1;
+    for y in rest.top()..rest.bottom() {
+        buffer.set_string(divider, y, "│", border);
+    }
+    let mut inside = Rect { x: divider + 2, width: columns - 2, ..rest };
+    let width = usize::from(inside.width);
+    let signals = if board { board::lines(app, state, width, false, moment) } else { Vec::new() };
+    if tools {
+        // Each gets what it wants, or its half.
+        let wanted = u16::try_from(signals.len() + 1).unwrap_or(u16::MAX);
+        let most = inside.height - if board { wanted.min(inside.height / 2) } else { 0 };
+        let content = tools::lines(app, state, (width, most.into()), false, moment);
+        let height = u16::try_from(content.len()).unwrap_or(u16::MAX).min(most);
+        lines::put_all(buffer, Rect { height, ..inside }, &content);
+        inside = Rect { y: inside.y + height, height: inside.height - height, ..inside };
+        if board && inside.height > 0 {
+            buffer.set_string(divider, inside.y, format!("├{}", "─".repeat(usize::from(columns))), border);
+            inside = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
+        }
+    }
+    lines::put_all(buffer, inside, &signals);
+    // The divider, and a column free before it.
+    rest.width -= columns + 2;
+    rest
+}
+
+/// Puts something into a frame below the conversation, on at most a third of the screen; what that leaves.
+fn stack(
+    app: &App,
+    buffer: &mut Buffer,
+    mut rest: Rect,
+    content: impl FnOnce((usize, usize)) -> Vec<Line<'static>>,
+) -> Rect {
     let most = (buffer.area.height / 3).min(rest.height.saturating_sub(2));
     if most < 3 {
         return rest;
     }
+    let content = content((usize::from(rest.width.saturating_sub(4)), usize::from(most - 2)));
     let wanted = u16::try_from(content.len() + 2).unwrap_or(u16::MAX);
     let place = take_bottom(&mut rest, wanted.min(most));
-    let inside = frame(buffer, place, theme.border);
+    let inside = frame(buffer, place, app.theme().border);
     lines::put_all(buffer, inside, &content);
     rest
 }

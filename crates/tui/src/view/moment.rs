@@ -91,7 +91,8 @@ impl Moment {
     }
 }
 
-fn precise(seconds: u64) -> String {
+/// To the second: `3s`, `1m 05s`, `2h 03m`.
+pub(crate) fn precise(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),

@@ -11,7 +11,7 @@ use serde_json::json;
 use wh_client::Change;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
 use wh_core::space::event::{Acknowledgement, Activity, Event, Evidence, Pause, Role, Status, StreamFrame};
-use wh_core::space::item::{Body, Item, Progress};
+use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
@@ -69,6 +69,14 @@ fn state(parts: u8, options: usize, lines: usize) -> State {
         happens(item("q1", question(options, parts & 4 != 0, lines), Progress::Growing));
         happens(item("q2", question(0, true, 0), Progress::Growing));
     }
+    if parts & 16 != 0 {
+        for (number, status) in [ToolStatus::Running, ToolStatus::Failed, ToolStatus::Pending].into_iter().enumerate() {
+            let (name, title) = ("mcp__日本__x".into(), "\u{1b}[2J".repeat(lines));
+            let input = json!({ "path": "/日本/語".repeat(lines) });
+            let call = ToolCall { name, title, kind: ToolKind::Other, input, status, output: vec![] };
+            happens(item(&format!("c{number}"), Body::Tool(call), Progress::Growing));
+        }
+    }
     if parts & 8 != 0 {
         let (item, from, to, at) = ("m1".into(), "me".into(), "demo".into(), start());
         happens(Event::AcknowledgementWanted(Acknowledgement { item, from, to, at }));
@@ -101,6 +109,7 @@ fn gesture() -> impl Strategy<Value = Gesture> {
         "f2",
         "f3",
         "f4",
+        "f5",
         "ctrl+l",
         "backspace",
         "ctrl+z",
@@ -122,10 +131,10 @@ proptest! {
 
     #[test]
     fn any_frame_can_be_drawn(
-        parts in 0u8..16,
+        parts in 0u8..32,
         options in 0usize..12,
         lines in 0usize..40,
-        steps in prop::collection::vec((gesture(), 1u16..130, 1u16..45), 1..12),
+        steps in prop::collection::vec((gesture(), 1u16..140, 1u16..45), 1..12),
     ) {
         let state = state(parts, options, lines);
         let mut app = App::new(Options::new("me".into()));

@@ -6,5 +6,6 @@ mod frames;
 mod leaving;
 mod looks;
 mod screens;
+mod sidebar;
 mod stage;
 mod writing;

@@ -8,7 +8,7 @@ use wh_core::space::question::Detail;
 use crate::stage::{Stage, permission};
 
 /// The screen with every clock at the same time.
-fn timeless(stage: &Stage) -> String {
+pub fn timeless(stage: &Stage) -> String {
     let mut all: Vec<char> = stage.screen().chars().collect();
     for index in 0..all.len() {
         let digit = |place: usize| all.get(place).is_some_and(char::is_ascii_digit);
@@ -103,7 +103,7 @@ async fn a_turn_on_a_wide_screen() {
 
 #[tokio::test]
 async fn the_list_of_keys() {
-    let mut stage = Stage::new(100, 46).await;
+    let mut stage = Stage::new(100, 56).await;
     stage.text("?").await;
     insta::assert_snapshot!(timeless(&stage));
 }
