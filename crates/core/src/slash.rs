@@ -28,12 +28,27 @@ pub enum UiCommand {
     Board(Option<Board>),
     /// Open or close the tool sidebar, or let it decide; `None` turns it over.
     Tools(Option<Board>),
+    /// List something to choose from.
+    Pick(Pick),
     /// Clear what is shown. The conversation stays.
     ClearView,
     /// List the keys.
     Keys,
     /// Leave.
     Exit,
+}
+
+/// What a person chooses from a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pick {
+    /// The agent that chat goes to.
+    Agent,
+    /// The model of the agent that chat goes to.
+    Model,
+    /// Its mode.
+    Mode,
+    /// A conversation that it keeps, to go on with.
+    Conversation,
 }
 
 /// What the person wants of the signal board, or of the tool sidebar.
@@ -102,6 +117,8 @@ pub const COMMANDS: &[Entry] = &[
     entry("General", "/verbose", "Show or hide details"),
     entry("General", "/streams", "Show or hide what comes through streams"),
     entry("General", "/target [show|none|PARTICIPANT...]", "Whom chat goes to"),
+    entry("General", "/agent [AGENT]", "List the agents that there are, or have one take part and chat go to it"),
+    entry("General", "/sessions", "List the conversations that the agent keeps, to go on with one"),
     entry("General", "/ui board [open|close|auto]", "The signal board"),
     unlisted("/ui-board [open|close|auto]", "The signal board"),
     entry("General", "/tools [open|close|auto]", "What each agent does with its tools"),
@@ -115,7 +132,7 @@ pub const COMMANDS: &[Entry] = &[
     entry("Participant Controls", "/mode [MODE]", "List the agent's modes, or choose one"),
     entry("Participant Controls", "/status [PARTICIPANT]", "Ask how it is"),
     entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
-    entry("Participant Controls", "/resume PARTICIPANT", "Let it go on"),
+    entry("Participant Controls", "/resume [PARTICIPANT]", "Let it go on; without a name the same as /sessions"),
     entry("Participant Controls", "/forget PARTICIPANT [oldest|newest] [COUNT]", "Have it forget entries"),
     entry(
         "Participant Controls",
@@ -187,6 +204,12 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
         "ui-clear" => Slash::Ui(UiCommand::ClearView),
         "exit" | "quit" => Slash::Ui(UiCommand::Exit),
         "ui-board" => Slash::Ui(UiCommand::Board(board(words.first().copied()).map_err(wrong)?)),
+        "agent" | "agents" => match whom() {
+            Ok(agent) => Slash::Space(Command::Target(Target::Only(vec![agent]))),
+            Err(_) => Slash::Ui(UiCommand::Pick(Pick::Agent)),
+        },
+        "sessions" | "conversations" => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
+        "resume" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
         "tools" => Slash::Ui(UiCommand::Tools(board(words.first().copied()).map_err(wrong)?)),
         "ui" => match words.first().copied() {
             Some("board") => Slash::Ui(UiCommand::Board(board(words.get(1).copied()).map_err(wrong)?)),

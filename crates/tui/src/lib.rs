@@ -9,6 +9,7 @@ pub mod diff;
 pub mod markdown;
 mod options;
 mod paint;
+mod picker;
 mod run;
 pub mod theme;
 mod transcript;

@@ -17,7 +17,7 @@ use wh_core::space::command::{Done, Refusal};
 use wh_core::terminal::Size;
 use wh_screen::decode::{Decoded, Decoder};
 
-use crate::app::{Act, App, Request};
+use crate::app::{Act, App, Look, Looked, Request};
 use crate::composer;
 use crate::options::Options;
 use crate::paint::{self, Painter};
@@ -80,6 +80,7 @@ where
                 drawn,
                 port,
                 asked: FuturesUnordered::new(),
+                looks: FuturesUnordered::new(),
                 unanswered: VecDeque::new(),
                 listing: None,
                 replies: Vec::new(),
@@ -149,6 +150,8 @@ struct Run {
     drawn: watch::Sender<u64>,
     port: UiPort,
     asked: FuturesUnordered<BoxFuture<'static, Answered>>,
+    /// What is asked of the agents themselves. No frame waits for it.
+    looks: FuturesUnordered<BoxFuture<'static, Looked>>,
     /// Requests that frames wait for, and until when.
     unanswered: VecDeque<(u64, Instant)>,
     listing: Option<JoinHandle<Vec<String>>>,
@@ -198,6 +201,11 @@ impl Run {
                     self.app.answered(request, answer?, self.mirror.state(), SystemTime::now());
                     self.draw_by(Instant::now());
                     Vec::new()
+                }
+                Some(looked) = self.looks.next(), if !self.looks.is_empty() => {
+                    self.catch_up().await?;
+                    self.draw_by(Instant::now());
+                    self.app.looked(looked, self.mirror.state(), SystemTime::now())
                 }
                 order = self.port.orders.recv(), if ordered => match order {
                     Some(UiOrder { command, reply }) => {
@@ -272,6 +280,7 @@ impl Run {
         for act in acts {
             match act {
                 Act::Ask(request) => self.ask(request),
+                Act::Look(look) => self.look(look),
                 Act::ListFiles => {
                     let directory = self.app.directory().to_owned();
                     let list = move || composer::list(&directory, composer::Files::default());
@@ -304,6 +313,27 @@ impl Run {
             None => self.asked.push(answer),
         }
         self.unanswered.push_back((number, Instant::now() + ANSWER_PATIENCE));
+    }
+
+    /// Asks the agents themselves; what they say comes to the loop, whenever that is.
+    fn look(&mut self, look: Look) {
+        let space = self.mirror.space().clone();
+        self.looks.push(
+            async move {
+                match look {
+                    Look::Agents => Looked::Agents(space.agents().await),
+                    Look::Conversations(agent) => {
+                        let found = space.conversations(&agent).await;
+                        Looked::Conversations(agent, found)
+                    }
+                    Look::Invite(agent, conversation) => {
+                        let came = space.invite(&agent, conversation).await;
+                        Looked::Invited(agent, came)
+                    }
+                }
+            }
+            .boxed(),
+        );
     }
 
     async fn draw(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), Stop> {

@@ -62,6 +62,8 @@ pub enum Command {
     Model(Option<ParticipantId>, Option<String>),
     /// Work in another mode; without one, list them.
     Mode(Option<ParticipantId>, Option<String>),
+    /// Have an agent use another model or mode, of which nothing is said in the conversation.
+    Set(ParticipantId, Setting),
     /// Put an envelope into the space.
     Post {
         /// Its kind.
@@ -82,6 +84,15 @@ pub enum Command {
     Help,
     /// List who takes part.
     Participants,
+}
+
+/// What an agent is to use from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting {
+    /// This model.
+    Model(String),
+    /// This mode.
+    Mode(String),
 }
 
 /// What to do about the chat targets.
@@ -143,7 +154,7 @@ pub enum Refusal {
     #[error("{0} is busy, and enough waits for it already; try again when it is idle")]
     Busy(ParticipantId),
     /// No agent is there to take a message.
-    #[error("no agent is here any more to answer; leave, and start wh again")]
+    #[error("no agent is here any more to answer; /agent lists those that could be")]
     NobodyThere,
     /// It cannot do that.
     #[error("{0} cannot {1}")]

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant, SystemTime};
 
-use super::command::{Command, Done, Refusal, Selector};
+use super::command::{Command, Done, Refusal, Selector, Setting, Target};
 use super::envelope;
 use super::event::{Activity, Event};
 use super::harness::{Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
@@ -10,7 +10,7 @@ use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
 use super::receipt::Stage;
 use super::{ItemId, ParticipantId, TurnId};
 use crate::request::RequestId;
-use crate::slash::{self, Slash};
+use crate::slash::{self, Board, Pick, Slash, UiCommand};
 
 pub(super) struct Bench {
     pub space: Space,
@@ -381,4 +381,35 @@ fn what_was_of_no_turn_ends_with_its_agent() {
     assert_eq!(bench.space.state().questions().count(), 1, "it is of no turn");
     bench.report(Report::Gone(None));
     assert!(bench.space.state().items.growing().next().is_none());
+}
+
+#[test]
+fn a_setting_is_told_to_the_agent_and_not_said_in_the_conversation() {
+    let mut bench = Bench::ready();
+    let named = |id: &str| Named { id: id.into(), title: id.into() };
+    bench.report(Report::Ready(Capabilities { modes: vec![named("ask"), named("plan")], ..capable() }));
+    let said = bench.space.state().items.len();
+    let set = |mode: &str| Command::Set(agent(), Setting::Mode(mode.into()));
+    let (effects, answer) = bench.command(None, set("plan"));
+    assert_eq!(answer.unwrap().unwrap().lines, ["demo: mode plan."]);
+    assert_eq!(told(&effects), [Order::SetMode("plan".into())]);
+    assert_eq!(bench.space.state().items.len(), said);
+    assert_eq!(bench.refused(set("never")).to_string(), "demo has no mode \"never\"; it has ask, plan");
+}
+
+#[test]
+fn what_is_chosen_from_a_list_is_for_whoever_shows_it() {
+    for (line, list) in [
+        ("/agent", Pick::Agent),
+        ("/agents", Pick::Agent),
+        ("/sessions", Pick::Conversation),
+        ("/resume", Pick::Conversation),
+    ] {
+        assert_eq!(slash::parse(line), Ok(Slash::Ui(UiCommand::Pick(list))), "{line}");
+    }
+    let target = Command::Target(Target::Only(vec![agent()]));
+    assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(target)));
+    assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(Command::Call(Some(agent()), Call::Resume))));
+    assert_eq!(slash::parse("/tools auto"), Ok(Slash::Ui(UiCommand::Tools(Some(Board::Auto)))));
+    assert!(slash::parse("/tools sometimes").is_err());
 }

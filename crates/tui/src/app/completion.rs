@@ -83,6 +83,7 @@ fn arguments(line: &str, state: &State) -> Vec<Candidate> {
         ["/target", ..] => participants(true),
         ["/ui"] => fixed(&["board", "clear"]),
         ["/ui", "board"] | ["/ui-board" | "/tools"] => fixed(&["open", "close", "auto"]),
+        ["/agent"] => participants(true),
         ["/model"] => named(true),
         ["/mode"] => named(false),
         ["/forget", _] => fixed(&["oldest", "newest"]),

@@ -1,11 +1,11 @@
 //! What a person did, and what becomes of it. From the top of the screen's layers to the bottom: the list of keys, the
-//! question, the completions, the composer, the conversation.
+//! list to choose from, the question, the completions, the composer, the conversation.
 
 use std::time::{Duration, SystemTime};
 
 use ratatui::layout::Position;
 use wh_core::input::{Gesture, KeyPress, Mouse, MouseAction, MouseButton};
-use wh_core::slash::UiCommand;
+use wh_core::slash::{Pick, UiCommand};
 use wh_core::space::command::Command;
 use wh_core::space::state::State;
 
@@ -36,7 +36,8 @@ impl App {
 
     /// Whether each character of what was typed may mean something else.
     fn chooses(&self, typed: &str, state: &State, now: SystemTime) -> bool {
-        let options = self.dialog.held(now).is_none()
+        let options = !self.choices.is_open()
+            && self.dialog.held(now).is_none()
             && self.dialog.current(state).is_some_and(|(_, question, _)| !self.dialog.in_field(question));
         options && typed.chars().nth(1).is_some()
     }
@@ -52,13 +53,21 @@ impl App {
         match press.to_string().as_str() {
             "ctrl+c" => return self.stop(leaving, state, now),
             "escape" => return self.escape(gesture, state),
-            "ctrl+d" if self.composer.is_empty() && !self.dialog.is_open() => return vec![Act::Leave],
+            "ctrl+d" if self.composer.is_empty() && !self.dialog.is_open() && !self.choices.is_open() => {
+                return vec![Act::Leave];
+            }
             "ctrl+l" => return vec![Act::Redraw],
             "f1" => return self.ui(UiCommand::Keys, state, now),
             "f2" | "ctrl+t" => return self.ui(UiCommand::Board(None), state, now),
             "f3" => return self.ui(UiCommand::Verbose, state, now),
             "f5" => return self.ui(UiCommand::Tools(None), state, now),
             "f4" => return self.ui(UiCommand::Streams, state, now),
+            "f6" => return self.pick(Pick::Agent, state, now),
+            "f7" => return self.pick(Pick::Model, state, now),
+            "f8" => return self.pick(Pick::Conversation, state, now),
+            "shift+tab" if self.keys.is_none() && !self.choices.is_open() && !self.dialog.is_open() => {
+                return self.cycle_mode(state, now);
+            }
             _ => {}
         }
         self.write(gesture, state, now)
@@ -66,7 +75,7 @@ impl App {
 
     /// Esc closes what is open on top; otherwise it stops whoever works; otherwise it empties the composer.
     fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
-        if self.keys.take().is_some() || self.dialog.leave_field(state) {
+        if self.keys.take().is_some() || self.choices.close() || self.dialog.leave_field(state) {
             return Vec::new();
         }
         if self.composer.completion().is_some() && !self.dialog.is_open() {
@@ -86,12 +95,15 @@ impl App {
         Vec::new()
     }
 
-    /// Ctrl+C stops whoever works; otherwise it empties the composer; pressed again, it leaves.
+    /// Ctrl+C closes a list; it stops whoever works; otherwise it empties the composer; pressed again, it leaves.
     fn stop(&mut self, leaving: bool, state: &State, now: SystemTime) -> Vec<Act> {
         if leaving {
             return vec![Act::Leave];
         }
         self.keys = None;
+        if self.choices.close() {
+            return Vec::new();
+        }
         if busy(state) {
             self.leaving = Some(now + TWICE);
             self.remind("Interrupting. Press Ctrl+C again to leave", now);
@@ -116,6 +128,9 @@ impl App {
     fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
         if self.keys.is_some() && self.read_keys(gesture) {
             return Vec::new();
+        }
+        if self.choices.is_open() {
+            return self.in_picker(gesture, state);
         }
         if self.dialog.is_open() && !self.goes_on_writing(gesture, now) {
             if self.dialog.hidden {
@@ -221,6 +236,8 @@ impl App {
                 self.keys = self.keys.map(|line| line.saturating_add_signed(lines));
             }
             Some(Spot::Keys) if pressed => self.keys = None,
+            Some(Spot::Row(_) | Spot::Picker) if lines != 0 => self.wheel_picker(lines),
+            Some(Spot::Row(place)) if pressed => return self.click_row(place, state),
             Some(Spot::Details | Spot::Option(_) | Spot::Field) if lines != 0 => {
                 self.dialog.scroll(lines);
             }
@@ -233,7 +250,7 @@ impl App {
                 let place = self.dialog.current(state).map_or(0, |(_, question, _)| question.options.len());
                 self.dialog.selected = Some(place);
             }
-            Some(Spot::Keys | Spot::Details | Spot::Option(_) | Spot::Field) => {}
+            Some(Spot::Row(_) | Spot::Picker | Spot::Keys | Spot::Details | Spot::Option(_) | Spot::Field) => {}
             Some(Spot::Transcript) | None => {
                 self.transcript.handle(gesture);
             }

@@ -1,6 +1,7 @@
 //! What is on the screen beside the space itself, and what becomes of what a person does. Pure: a gesture goes in, what
 //! must be done comes out, see [`Act`]; the clock is the caller's.
 
+mod choosing;
 mod completion;
 mod dialog;
 mod gesture;
@@ -21,6 +22,7 @@ use wh_core::space::question::Answer;
 use wh_core::space::state::{Participant, State};
 use wh_core::space::{ItemId, ParticipantId};
 
+pub(crate) use choosing::{Choices, Look, Looked};
 pub(crate) use dialog::{Dialog, takes_text};
 pub(crate) use signals::{DOCKED_FROM, Signals};
 pub(crate) use tools::{Seen, Tools};
@@ -39,6 +41,8 @@ const NOTICE: Duration = Duration::from_secs(6);
 pub(crate) enum Act {
     /// Ask the space for this.
     Ask(Request),
+    /// Ask the agents themselves.
+    Look(Look),
     /// List the files that an `@` may name.
     ListFiles,
     /// Draw everything again.
@@ -73,6 +77,10 @@ pub(crate) enum Spot {
     Field,
     /// What the question is about.
     Details,
+    /// This row of the list to choose from.
+    Row(usize),
+    /// The list itself.
+    Picker,
     /// The list of keys.
     Keys,
     /// The conversation.
@@ -88,6 +96,7 @@ pub(crate) struct App {
     pub(crate) dialog: Dialog,
     pub(crate) signals: Signals,
     pub(crate) tools: Tools,
+    pub(crate) choices: Choices,
     completions: Completions,
     /// The list of keys is open, from this line on.
     pub(crate) keys: Option<usize>,
@@ -111,6 +120,7 @@ impl App {
             dialog: Dialog::default(),
             signals: Signals::default(),
             tools: Tools::default(),
+            choices: Choices::default(),
             completions: Completions::default(),
             keys: None,
             verbose: false,
@@ -143,6 +153,7 @@ impl App {
         self.transcript.sync(state, change);
         self.tools.sync(state, change, now);
         self.settle_dialog(state, now);
+        self.settle_picker(state, now);
     }
 
     /// Does what a command of whoever shows the space says.
@@ -177,6 +188,7 @@ impl App {
                 };
                 self.inform(said, now);
             }
+            UiCommand::Pick(of) => return self.pick(of, state, now),
             UiCommand::ClearView => {
                 self.transcript.clear_view(state);
                 self.tools.clear();
@@ -193,7 +205,7 @@ impl App {
             Ok(done) => {
                 let quiet = matches!(
                     request.command,
-                    Command::Acknowledge { .. } | Command::Cancel { .. } | Command::CloseStream(_)
+                    Command::Acknowledge { .. } | Command::Cancel { .. } | Command::CloseStream(_) | Command::Set(..)
                 );
                 if let (true, [line]) = (quiet, done.lines.as_slice()) {
                     self.inform(line.clone(), now);

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use serde_json::Value;
-use wh_core::slash::{self, Slash};
+use wh_core::slash::{self, Pick, Slash};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Command;
 use wh_core::space::state::State;
@@ -15,7 +15,17 @@ impl App {
         self.transcript.follow();
         self.notice = None;
         if text.trim_start().starts_with('/') {
+            // What is brought in is more than the space itself can do.
+            if let ["/agent", agent] = text.split_whitespace().collect::<Vec<_>>()[..] {
+                return self.bring(agent.to_owned(), state);
+            }
             return match slash::parse(&text) {
+                Ok(Slash::Space(Command::Model(None, None))) if self.offers(Pick::Model, state) => {
+                    self.pick(Pick::Model, state, now)
+                }
+                Ok(Slash::Space(Command::Mode(None, None))) if self.offers(Pick::Mode, state) => {
+                    self.pick(Pick::Mode, state, now)
+                }
                 Ok(Slash::Ui(command)) => self.ui(command, state, now),
                 Ok(Slash::Space(command)) => vec![Act::Ask(Request { command, written: Some(text) })],
                 Err(mistake) => {

@@ -8,6 +8,7 @@ mod input;
 mod keys;
 pub(crate) mod lines;
 mod moment;
+mod picker;
 mod reasoning;
 mod status;
 #[cfg(test)]
@@ -112,10 +113,15 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let answering = dialog::draw(app, buffer, question, state, moment);
     let writing = input::draw(app, state, buffer, [above, composer, below], moment);
     status::draw(app, state, buffer, status, moment);
+    let bounds = Rect { height: above.y.saturating_sub(whole.y), ..whole };
+    let choosing = picker::draw(app, buffer, bounds, moment);
     if app.keys.is_some() {
         let bounds = Rect { height: below.y.saturating_sub(whole.y), ..whole };
         keys::draw(app, buffer, bounds);
         return None;
+    }
+    if app.picker().is_some() {
+        return choosing;
     }
     if asked { answering } else { writing }
 }

@@ -5,9 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
-use wh_core::space::event::Activity;
+use wh_core::space::ParticipantId;
+use wh_core::space::event::{Activity, Role};
 use wh_core::space::item::Level;
-use wh_core::space::state::State;
+use wh_core::space::state::{Participant, State};
 
 use super::lines::{fit, one_line, put, thousands};
 use super::moment::Moment;
@@ -70,7 +71,10 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
     let theme = app.theme();
     let mut parts: Vec<Part> = Vec::new();
     let mut add = |rank: u8, style: Style, text: String| parts.push(Part { text, style, rank });
-    add(9, theme.success, format!("◆ {}", one_line(&state.name)));
+    add(5, theme.success, format!("◆ {}", one_line(&state.name)));
+    if let [first, ..] = app.choices.inviting() {
+        add(10, theme.accent, format!("{} starting {first}", moment.spinner()));
+    }
     add(3, theme.dim, app.me().to_string());
     if let Some((text, style)) = activity(state, theme, moment) {
         add(10, style, text);
@@ -93,10 +97,6 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
     if open && !state.streams.is_empty() {
         add(5, theme.accent, counted(state.streams.len(), "stream", "streams"));
     }
-    if let Some(targets) = state.targets.effective() {
-        let names: Vec<&str> = targets.iter().map(|id| id.as_str()).collect();
-        add(2, theme.dim, format!("to {}", names.join(", ")));
-    }
     if app.verbose {
         add(1, theme.dim, "verbose".to_owned());
     }
@@ -109,17 +109,21 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
 
 /// What the agent runs as, and what that costs.
 fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
-    let Some((id, agent)) = foremost(state) else {
+    let Some((first, agent)) = foremost(state) else {
         if let Some(title) = &app.options().agent {
             add(3, theme.dim, one_line(title));
         }
         return;
     };
-    let mut runs = vec![id.to_string()];
-    // What the agent would do anyway need not be said.
-    let chosen = [&agent.capabilities.model, &agent.capabilities.mode];
-    runs.extend(chosen.into_iter().flatten().filter(|choice| *choice != "default").cloned());
-    add(3, theme.dim, one_line(&runs.join(" ")));
+    let runs = runs_as(first, agent);
+    let rank = if runs.contains(' ') { 6 } else { 3 };
+    add(rank, theme.dim, runs);
+    let targets = state.targets.effective();
+    for (id, agent) in state.present().filter(|(id, one)| one.role == Role::Agent && *id != first) {
+        if targets.is_none_or(|targets| targets.contains(id)) {
+            add(3, theme.dim, runs_as(id, agent));
+        }
+    }
     let Some(usage) = agent.usage else { return };
     match (usage.context_tokens, usage.context_limit.filter(|limit| *limit > 0)) {
         (Some(tokens), Some(limit)) => {
@@ -133,6 +137,15 @@ fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, St
     if let Some(cost) = usage.cost {
         add(3, theme.dim, format!("${cost:.2}"));
     }
+}
+
+/// An agent, its model and its mode, as `claude opus (plan)`. What it would do anyway need not be said.
+fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
+    let chosen = |choice: &Option<String>| choice.clone().filter(|choice| choice != "default");
+    let mut runs = vec![id.to_string()];
+    runs.extend(chosen(&agent.capabilities.model));
+    runs.extend(chosen(&agent.capabilities.mode).map(|mode| format!("({mode})")));
+    one_line(&runs.join(" "))
 }
 
 /// What the agents are doing, while that is not said elsewhere.

@@ -15,7 +15,7 @@ const FEW: usize = 8;
 pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
     let new = state.items.len() <= FEW
         && state.items.iter().all(|item| matches!(&item.body, Body::Act { kind, .. } if kind.starts_with("system/")));
-    if !new || app.keys.is_some() {
+    if !new || app.keys.is_some() || app.picker().is_some() {
         return;
     }
     let theme = app.theme();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod asking;
+mod choosing;
 mod frames;
 mod leaving;
 mod looks;

@@ -1,11 +1,13 @@
 //! A terminal UI on a terminal without a window, with a real space behind it and an agent that does as it is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use wh_agents::port::{Harness, Inside};
+use wh_agents::Catalog;
+use wh_agents::port::{Agent, Harness, Inside, Start};
 use wh_client::{Space, Ui};
 use wh_core::input::KeyPress;
 use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
@@ -14,7 +16,7 @@ use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 use wh_core::space::{ParticipantId, TurnId};
 use wh_core::terminal::Size;
-use wh_engine::space::RunningSpace;
+use wh_engine::space::{Roster, RunningSpace};
 use wh_screen::modes::Modes;
 use wh_screen::vt::Vt;
 use wh_screen::{keys, render};
@@ -48,6 +50,17 @@ impl Stage {
 
     pub async fn with(columns: u16, rows: u16, change: impl FnOnce(&mut Options)) -> Self {
         let running = RunningSpace::start("test", ParticipantId::from("human"));
+        Self::open(running, columns, rows, change).await
+    }
+
+    /// With these agents to choose from.
+    pub async fn with_agents(columns: u16, rows: u16, agents: Vec<Arc<dyn Agent>>) -> Self {
+        let roster = Roster { catalog: Catalog::of(agents), start: Start::new("/home/me/project") };
+        let running = RunningSpace::with_roster("test", ParticipantId::from("human"), roster);
+        Self::open(running, columns, rows, |options| options.directory = "/home/me/project".into()).await
+    }
+
+    async fn open(running: RunningSpace, columns: u16, rows: u16, change: impl FnOnce(&mut Options)) -> Self {
         let (harness, agent) = Harness::new();
         running.enrol("demo".into(), harness).await;
         let ready = Capabilities {

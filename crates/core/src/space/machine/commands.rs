@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::command::{Command, Done, Refusal, Selector, Target};
+use super::super::command::{Command, Done, Refusal, Selector, Setting, Target};
 use super::super::event::{Acknowledgement, Event, Role, Scope};
 use super::super::harness::{Call, Named, Order};
 use super::super::item::{Attachment, Body, Level};
@@ -84,6 +84,7 @@ impl Space {
             Command::Shutdown(whom, reason) => self.shutdown(by, id, &whom, reason),
             Command::Model(whom, model) => self.choose(id, whom, model, Chosen::Model),
             Command::Mode(whom, mode) => self.choose(id, whom, mode, Chosen::Mode),
+            Command::Set(whom, setting) => self.set(id, whom, setting),
             Command::Post { kind, payload, to } => {
                 self.accept(id);
                 self.whole('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
@@ -423,17 +424,39 @@ impl Space {
             let lines = known.iter().map(|one| line(one, current.as_deref() == Some(&one.id), width)).collect();
             return self.tell(id, "info", lines);
         };
-        if !known.iter().any(|one| one.id == wanted) {
+        let setting = match what {
+            Chosen::Model => Setting::Model(wanted),
+            Chosen::Mode => Setting::Mode(wanted),
+        };
+        let said = self.order(whom, setting)?;
+        self.tell(id, "info", vec![said])
+    }
+
+    fn set(&mut self, id: &RequestId, whom: ParticipantId, setting: Setting) -> Outcome {
+        self.agent(&whom)?;
+        let said = self.order(whom, setting)?;
+        self.accept(id);
+        self.finish(id, vec![said])
+    }
+
+    /// Tells an agent to use another model or mode, if it has it; that in words.
+    fn order(&mut self, whom: ParticipantId, setting: Setting) -> Result<String, Refusal> {
+        let Some(one) = self.state.participants.get(&whom) else { return Err(Refusal::Gone(whom)) };
+        let (known, name, wanted) = match &setting {
+            Setting::Model(model) => (&one.capabilities.models, "model", model),
+            Setting::Mode(mode) => (&one.capabilities.modes, "mode", mode),
+        };
+        if !known.iter().any(|one| one.id == *wanted) {
             let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
             return Err(Refusal::Failed(format!("{whom} has no {name} {wanted:?}; it has {}", ids.join(", "))));
         }
-        let lines = vec![format!("{whom}: {name} {wanted}.")];
-        let order = match what {
-            Chosen::Model => Order::SetModel(wanted),
-            Chosen::Mode => Order::SetMode(wanted),
+        let said = format!("{whom}: {name} {wanted}.");
+        let order = match setting {
+            Setting::Model(model) => Order::SetModel(model),
+            Setting::Mode(mode) => Order::SetMode(mode),
         };
         self.effects.push(Effect::Tell(whom, order));
-        self.tell(id, "info", lines)
+        Ok(said)
     }
 
     fn of_agent(&mut self, by: &ParticipantId, id: &RequestId, name: &str, text: String) -> Outcome {

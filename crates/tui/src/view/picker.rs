@@ -1,0 +1,156 @@
+//! A list to choose from, over the conversation: what was typed to filter it, its rows, and what is to be said of the one
+//! that is highlighted.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
+use unicode_width::UnicodeWidthStr;
+
+use super::lines::{fit, one_line, put, put_all};
+use super::moment::Moment;
+use super::{frame, take_bottom};
+use crate::app::{App, Spot};
+use crate::picker::{Picker, Row};
+use crate::theme::Theme;
+use crate::visible::visible;
+use crate::wrap::{Piece, words};
+
+/// Columns where there is room.
+const WIDTH: u16 = 92;
+
+/// Rows where there is room, its frame not counted.
+const HEIGHT: u16 = 22;
+
+/// Lines that are said of the highlighted one at most.
+const DETAILS: usize = 4;
+
+/// Draws the list that is open; where the terminal's cursor belongs.
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &Moment) -> Option<Position> {
+    let theme = *app.theme();
+    let (title, picker) = app.picker()?;
+    let width = WIDTH.min(bounds.width);
+    let details = details(picker, usize::from(width).saturating_sub(4), &theme);
+    let around = 4 + if details.is_empty() { 0 } else { details.len() + 1 };
+    let rows = picker.len().max(1) + usize::from(picker.looking && picker.len() > 0);
+    let height = u16::try_from(rows + around).unwrap_or(u16::MAX).min(HEIGHT + 2).min(bounds.height);
+    if height < 3 || width < 12 {
+        return None;
+    }
+    let area =
+        Rect { x: bounds.x + (bounds.width - width) / 2, y: bounds.y + (bounds.height - height) / 2, width, height };
+    Clear.render(area, buffer);
+    let mut rest = frame(buffer, area, theme.accent);
+    let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
+    put(buffer, on_frame(area.y), &Line::styled(format!(" {title} "), theme.accent));
+    let hint = fit(" Enter chooses · ↑↓ · type to filter · Esc leaves ", usize::from(area.width).saturating_sub(4));
+    put(buffer, on_frame(area.bottom() - 1), &Line::styled(hint, theme.dim));
+
+    let cursor = (rest.height >= 2).then(|| draw_filter(picker, buffer, rest, &theme)).flatten();
+    if rest.height >= 2 {
+        // A blank line after the filter, where there is room.
+        let used = if rest.height >= 5 { 2 } else { 1 };
+        rest = Rect { y: rest.y + used, height: rest.height - used, ..rest };
+    }
+    if !details.is_empty() && rest.height >= 3 {
+        // The rows keep their half, where there are any.
+        let most = if picker.shown().len() == 0 { rest.height - 2 } else { rest.height / 2 };
+        let most = usize::from(most).min(details.len());
+        let place = take_bottom(&mut rest, most as u16);
+        put_all(buffer, place, &details[..most]);
+        take_bottom(&mut rest, 1);
+    }
+    let looking = picker.looking && (picker.len() == 0 || rest.height >= 2);
+    let note = if looking {
+        let at = take_bottom(&mut rest, 1);
+        put(buffer, at, &Line::styled(format!("{} looking…", moment.spinner()), theme.accent));
+        None
+    } else if picker.shown().len() == 0 && picker.problem.is_none() {
+        Some(if picker.len() == 0 { "There are none" } else { "None fits" })
+    } else {
+        None
+    };
+    if let Some(note) = note {
+        put(buffer, rest, &Line::styled(note, theme.dim));
+    }
+    let spots = draw_rows(picker, buffer, rest, &theme);
+    app.spots.push((area, Spot::Picker));
+    app.spots.extend(spots);
+    cursor
+}
+
+fn draw_filter(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) -> Option<Position> {
+    let room = usize::from(area.width).saturating_sub(3);
+    // The end of a long one is where it is written.
+    let filter = super::lines::fit_end(picker.filter(), room);
+    let line = Line::from(vec![Span::styled("❯ ", theme.accent), Span::styled(filter.clone(), theme.text)]);
+    put(buffer, Rect { height: 1, ..area }, &line);
+    let caret = Position::new(area.x + 2 + filter.width() as u16, area.y);
+    if !area.contains(caret) {
+        return None;
+    }
+    if filter.is_empty() {
+        let hint = Rect { x: caret.x, width: area.width.saturating_sub(2), height: 1, ..area };
+        put(buffer, hint, &Line::styled("Type to filter", theme.dim));
+    }
+    buffer[caret].set_style(theme.caret);
+    Some(caret)
+}
+
+/// What is said of the highlighted one, or what went wrong.
+fn details(picker: &Picker, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let (said, style) = match (&picker.problem, picker.highlighted()) {
+        (Some(problem), _) => (problem.as_str(), theme.danger),
+        (None, Some(row)) => (row.details.as_str(), if row.faded { theme.warning } else { theme.dim }),
+        (None, None) => return Vec::new(),
+    };
+    if said.trim().is_empty() {
+        return Vec::new();
+    }
+    let mut lines: Vec<Line<'static>> =
+        said.trim().lines().flat_map(|line| words(&[Piece::new(visible(line), style)], width)).collect();
+    lines.truncate(DETAILS);
+    lines
+}
+
+/// Draws the rows around the highlighted one; where each stands.
+fn draw_rows(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(Rect, Spot)> {
+    let height = usize::from(area.height);
+    let count = picker.shown().len();
+    let selected = picker.selected();
+    let first = selected.saturating_sub(height / 2).min(count.saturating_sub(height));
+    let widest = |text: fn(&Row) -> &str| picker.shown().map(|row| text(row).width()).max().unwrap_or(0);
+    let columns = usize::from(area.width);
+    let asides = widest(|row| &row.aside).min(columns / 3);
+    let beside = widest(|row| &row.about) > 0;
+    let room = columns.saturating_sub(4 + asides + usize::from(asides > 0) * 2);
+    let names = widest(|row| &row.name).min(if beside { room * 2 / 5 } else { room });
+    let mut spots = Vec::new();
+    for (y, (place, row)) in (area.top()..area.bottom()).zip(picker.shown().enumerate().skip(first)) {
+        let line = Rect { y, height: 1, ..area };
+        let chosen = place == selected;
+        let name = if row.faded && !chosen { theme.dim } else { theme.text };
+        let mark = if chosen { "❯ " } else { "  " };
+        let current = if row.current { "● " } else { "  " };
+        let shown = fit(&one_line(&row.name), names);
+        let mut spans = vec![
+            Span::styled(mark, theme.accent),
+            Span::styled(current, theme.success),
+            Span::styled(format!("{shown}{}", " ".repeat(names - shown.width().min(names))), name),
+        ];
+        if beside {
+            let about = fit(&one_line(&row.about), room.saturating_sub(names + 2));
+            spans.push(Span::styled(format!("  {about}"), theme.dim));
+        }
+        put(buffer, line, &Line::from(spans));
+        let aside = fit(&one_line(&row.aside), asides);
+        let width = aside.width() as u16;
+        let right = Rect { x: line.right().saturating_sub(width), width, ..line };
+        put(buffer, right, &Line::styled(aside, if row.current { theme.success } else { theme.dim }));
+        if chosen {
+            buffer.set_style(line, theme.selection);
+        }
+        spots.push((line, Spot::Row(place)));
+    }
+    spots
+}

@@ -1,0 +1,318 @@
+//! Lists to choose from: agents, models, modes, conversations.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{Semaphore, mpsc};
+use wh_agents::port::{
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
+    StartError, Surroundings,
+};
+use wh_core::space::harness::{Capabilities, Named, Order, Report};
+
+use crate::screens::timeless;
+use crate::stage::{Stage, permission};
+
+/// An agent that is as it is told to be. Every start of it is handed to the test.
+struct Fake {
+    id: &'static str,
+    title: &'static str,
+    readiness: Readiness,
+    /// It says nothing of itself before it is let.
+    leave: Arc<Semaphore>,
+    starts: mpsc::Sender<(Start, Inside)>,
+}
+
+impl Agent for Fake {
+    fn facts(&self) -> AgentFacts {
+        AgentFacts { id: self.id.into(), title: self.title.into(), install_hint: None, login_hint: None }
+    }
+
+    fn check(&self) -> BoxFuture<'_, Readiness> {
+        Box::pin(async {
+            let _leave = self.leave.acquire().await.unwrap();
+            self.readiness.clone()
+        })
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+        let directory = Some(here.directory.clone());
+        Box::pin(async move {
+            let _leave = self.leave.acquire().await.unwrap();
+            let now = SystemTime::now();
+            let kept = |name: &str, title: &str, ago: u64| {
+                let at = Some(now - Duration::from_secs(ago));
+                Kept { name: name.into(), title: title.into(), at, directory: directory.clone() }
+            };
+            let elsewhere = Kept { directory: Some("/tmp".into()), ..kept("c", "Why is the build slow?", 86_400 * 3) };
+            Ok(vec![kept("a", "Mend the parser", 30), kept("b", "Name the ships in the harbour", 7300), elsewhere])
+        })
+    }
+
+    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+        Box::pin(async move {
+            let (harness, inside) = Harness::new();
+            self.starts.send((start, inside)).await.unwrap();
+            Ok(harness)
+        })
+    }
+}
+
+type Starts = mpsc::Receiver<(Start, Inside)>;
+
+/// The usual agents: `demo`, which takes part; one that is ready; one without a login; one that is not there.
+async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
+    let leave = Arc::new(Semaphore::new(0));
+    let (starts, started) = mpsc::channel(4);
+    let there = || Installation::Installed { path: "/bin/fake".into(), version: Some("1.2.3".into()) };
+    let readiness =
+        |installation, login, hint: Option<&str>| Readiness { installation, login, hint: hint.map(Into::into) };
+    let fake = |id, title, readiness| {
+        Arc::new(Fake { id, title, readiness, leave: Arc::clone(&leave), starts: starts.clone() }) as Arc<dyn Agent>
+    };
+    let install = Some("run `npm install -g @example/away`");
+    let log_in = Some("run `shut login`, or set SHUT_API_KEY");
+    let account = Some("someone@example.org".to_owned());
+    let agents = vec![
+        fake("away", "Away Code", readiness(Installation::Missing, Login::Unknown, install)),
+        fake("shut", "Shut CLI", readiness(there(), Login::No, log_in)),
+        fake("other", "Other Agent", readiness(there(), Login::Yes { account }, None)),
+        fake("demo", "Demo", readiness(Installation::BuiltIn, Login::NotNeeded, None)),
+    ];
+    (Stage::with_agents(columns, rows, agents).await, leave, started)
+}
+
+fn able() -> Report {
+    let named = |id: &str, title: &str| Named { id: id.into(), title: title.into() };
+    Report::Ready(Capabilities {
+        interrupts: true,
+        models: vec![
+            named("opus", "Opus: for hard things"),
+            named("sonnet", "Sonnet: for most things"),
+            named("haiku", "Haiku: quick"),
+        ],
+        model: Some("sonnet".into()),
+        modes: vec![named("ask", "Asks first"), named("edit", "Edits"), named("plan", "Changes nothing")],
+        mode: Some("ask".into()),
+        ..Capabilities::default()
+    })
+}
+
+#[tokio::test]
+async fn the_status_bar_has_the_model_and_the_mode_of_whom_chat_goes_to() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.report(able()).await;
+    stage.sees("demo sonnet (ask)").await;
+}
+
+#[tokio::test]
+async fn shift_tab_goes_to_the_next_mode_and_further_before_the_agent_has_followed() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.press(&["shift+tab"]).await;
+    stage.sees("demo has no modes to choose from").await;
+    stage.report(able()).await;
+    stage.sees("1 msg").await;
+    stage.press(&["shift+tab"]).await;
+    assert_eq!(stage.order().await, Order::SetMode("edit".into()));
+    stage.sees("demo: mode edit.").await;
+    stage.press(&["shift+tab"]).await;
+    assert_eq!(stage.order().await, Order::SetMode("plan".into()));
+    stage.press(&["shift+tab"]).await;
+    assert_eq!(stage.order().await, Order::SetMode("ask".into()));
+    let said = stage.state(|state| state.items.len()).await;
+    stage.press(&["shift+tab"]).await;
+    assert_eq!(stage.state(|state| state.items.len()).await, said, "the conversation is not filled with it");
+}
+
+#[tokio::test]
+async fn a_model_is_chosen_from_a_list_that_typing_filters() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.report(able()).await;
+    stage.sees("sonnet (ask)").await;
+    stage.text("/model\r").await;
+    stage.sees("Models of demo").await;
+    insta::assert_snapshot!(timeless(&stage));
+    stage.text("qui").await;
+    stage.no_longer_sees("opus").await;
+    stage.press(&["enter"]).await;
+    assert_eq!(stage.order().await, Order::SetModel("haiku".into()));
+    stage.sees("demo: model haiku.").await;
+    assert!(!stage.screen().contains("Models of demo"));
+}
+
+#[tokio::test]
+async fn a_list_is_left_by_esc_and_by_its_own_key_and_a_draft_stays() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.report(able()).await;
+    stage.sees("sonnet (ask)").await;
+    stage.text("my draft").await;
+    for leaves in ["escape", "f7", "ctrl+c"] {
+        stage.press(&["f7"]).await;
+        stage.sees("Models of demo").await;
+        stage.text("x").await;
+        stage.press(&[leaves]).await;
+        stage.no_longer_sees("Models of demo").await;
+        stage.sees("❯ my draft").await;
+    }
+    assert!(stage.agent.orders.try_recv().is_err(), "nothing was chosen");
+}
+
+#[tokio::test]
+async fn a_row_is_clicked_and_modes_have_a_list_too() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.report(able()).await;
+    stage.sees("sonnet (ask)").await;
+    stage.text("/mode\r").await;
+    stage.sees("Modes of demo").await;
+    let row = stage.row("Changes nothing");
+    stage.click(20, row).await;
+    assert_eq!(stage.order().await, Order::SetMode("plan".into()));
+}
+
+#[tokio::test]
+async fn agents_are_listed_at_once_and_then_with_what_they_say_of_themselves() {
+    let (mut stage, leave, _started) = scene(80, 24).await;
+    stage.press(&["f6"]).await;
+    stage.sees("looking…").await;
+    assert!(stage.screen().contains("chat goes here"), "those that take part are known:\n{}", stage.screen());
+    leave.add_permits(100);
+    stage.sees("Away Code").await;
+    stage.no_longer_sees("looking…").await;
+    insta::assert_snapshot!(timeless(&stage));
+    assert!(stage.is_quiet_for(Duration::from_millis(600)).await, "nothing turns once it is known");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_there_says_how_to_install_it_and_one_without_a_login_what_to_run() {
+    let (mut stage, leave, mut started) = scene(120, 40).await;
+    leave.add_permits(100);
+    stage.text("/agent\r").await;
+    stage.sees("Away Code").await;
+    stage.text("away").await;
+    stage.sees("Away Code is not installed: run `npm install -g @example/away`.").await;
+    stage.press(&["enter", "enter"]).await;
+    stage.sees("Away Code is not installed").await;
+    stage.press(&["ctrl+u"]).await;
+    stage.text("shut").await;
+    stage.press(&["enter"]).await;
+    stage.sees("Nobody is logged in with Shut CLI: run `shut login`, or set SHUT_API_KEY.").await;
+    stage.sees("Enter again starts it all the same.").await;
+    assert!(started.try_recv().is_err(), "nothing was started");
+    stage.press(&["enter"]).await;
+    assert!(started.recv().await.is_some());
+}
+
+#[tokio::test]
+async fn an_agent_is_started_and_chat_goes_to_it_while_the_others_stay() {
+    let (mut stage, leave, mut started) = scene(80, 24).await;
+    leave.add_permits(100);
+    stage.press(&["f6"]).await;
+    stage.sees("Other Agent").await;
+    stage.text("other").await;
+    stage.press(&["enter"]).await;
+    let (start, mut other) = started.recv().await.unwrap();
+    assert_eq!(start.resume, None);
+    other.reports.send(able()).await.unwrap();
+    stage.sees("Chat goes to other.").await;
+    stage.sees("other sonnet (ask)").await;
+    stage.text("hello\r").await;
+    let order = other.orders.recv().await.unwrap();
+    assert!(matches!(&order, Order::Prompt { text, .. } if text == "hello"), "{order:?}");
+    assert!(stage.agent.orders.try_recv().is_err(), "the other agent hears nothing of it");
+    // And back, without a new session.
+    stage.text("/agent demo\r").await;
+    stage.sees("Chat goes to demo.").await;
+    stage.text("again\r").await;
+    let order = stage.order().await;
+    assert!(matches!(&order, Order::Prompt { text, .. } if text == "again"), "{order:?}");
+    assert!(started.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn with_several_agents_a_model_is_chosen_after_one_of_them() {
+    let (mut stage, leave, mut started) = scene(120, 24).await;
+    leave.add_permits(100);
+    stage.text("/agent other\r").await;
+    let (_, other) = started.recv().await.unwrap();
+    other.reports.send(able()).await.unwrap();
+    stage.sees("Chat goes to other.").await;
+    stage.text("/target none\r").await;
+    stage.sees("Chat goes to everybody.").await;
+    stage.press(&["f7"]).await;
+    stage.sees("Chat goes to demo and other: choose one with F6 or /agent first").await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_gone_on_with() {
+    let (mut stage, leave, mut started) = scene(80, 24).await;
+    stage.text("/agent other\r").await;
+    let (_, other) = started.recv().await.unwrap();
+    other.reports.send(able()).await.unwrap();
+    stage.sees("Chat goes to other.").await;
+    stage.sees("other sonnet").await;
+    stage.text("/sessions\r").await;
+    stage.sees("looking…").await;
+    leave.add_permits(100);
+    stage.sees("Mend the parser").await;
+    stage.press(&["end"]).await;
+    stage.sees("Held in /tmp").await;
+    insta::assert_snapshot!(timeless(&stage));
+    stage.press(&["home"]).await;
+    stage.text("harbour").await;
+    stage.press(&["enter"]).await;
+    obedient(other);
+    let (start, _again) = started.recv().await.unwrap();
+    assert_eq!(start.resume, Some(Resume::Named("b".into())));
+}
+
+/// Ends as an agent does that is told nothing any more.
+fn obedient(mut inside: Inside) {
+    tokio::spawn(async move {
+        while inside.orders.recv().await.is_some() {}
+        let _ = inside.reports.send(Report::Gone(None)).await;
+    });
+}
+
+#[tokio::test]
+async fn what_cannot_be_listed_says_why() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.press(&["f8"]).await;
+    stage.sees("there is no agent \"demo\"").await;
+    stage.press(&["escape"]).await;
+    stage.text("/agent nobody\r").await;
+    stage.sees("there is no agent \"nobody\"").await;
+}
+
+#[tokio::test]
+async fn a_question_waits_behind_a_list() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.report(able()).await;
+    stage.sees("sonnet (ask)").await;
+    stage.begin("go").await;
+    stage.press(&["f7"]).await;
+    stage.sees("Models of demo").await;
+    stage.ask("q", permission("Sure?", vec![])).await;
+    stage.sees("1 question").await;
+    stage.text("1").await;
+    assert!(stage.agent.orders.try_recv().is_err(), "it was for the list");
+    stage.press(&["escape"]).await;
+    stage.sees("Sure?").await;
+    stage.text("1").await;
+    assert!(matches!(stage.order().await, Order::Answer { .. }));
+}
+
+#[tokio::test]
+async fn a_list_fits_a_small_screen_and_a_large_one() {
+    let (mut stage, leave, _started) = scene(80, 24).await;
+    leave.add_permits(100);
+    stage.resize(40, 10).await;
+    stage.press(&["f6"]).await;
+    stage.sees("Agents").await;
+    stage.sees("❯ ● demo").await;
+    stage.resize(200, 60).await;
+    stage.sees("not installed").await;
+}
