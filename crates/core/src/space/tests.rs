@@ -411,5 +411,6 @@ fn what_is_chosen_from_a_list_is_for_whoever_shows_it() {
     assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(target)));
     assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(Command::Call(Some(agent()), Call::Resume))));
     assert_eq!(slash::parse("/tools auto"), Ok(Slash::Ui(UiCommand::Tools(Some(Board::Auto)))));
+    assert_eq!(slash::parse("/ui tools"), Ok(Slash::Ui(UiCommand::Tools(None))));
     assert!(slash::parse("/tools sometimes").is_err());
 }

@@ -81,8 +81,8 @@ fn arguments(line: &str, state: &State) -> Vec<Candidate> {
     match words.as_slice() {
         ["/target"] => [participants(true), fixed(&["show", "none"])].concat(),
         ["/target", ..] => participants(true),
-        ["/ui"] => fixed(&["board", "clear"]),
-        ["/ui", "board"] | ["/ui-board" | "/tools"] => fixed(&["open", "close", "auto"]),
+        ["/ui"] => fixed(&["board", "tools", "clear"]),
+        ["/ui", "board" | "tools"] | ["/ui-board" | "/tools"] => fixed(&["open", "close", "auto"]),
         ["/agent"] => participants(true),
         ["/model"] => named(true),
         ["/mode"] => named(false),

@@ -273,9 +273,9 @@ pub(crate) fn busy(state: &State) -> bool {
     })
 }
 
-/// The agent whose model and costs are shown: the only target, or the first there is.
+/// The agent whose model and costs are shown: the first that chat goes to.
 pub(crate) fn foremost(state: &State) -> Option<(&ParticipantId, &Participant)> {
     let targets = state.targets.effective();
-    let agents = || state.present().filter(|(_, one)| one.role == Role::Agent);
-    agents().find(|(id, _)| targets.is_some_and(|targets| targets.contains(id))).or_else(|| agents().next())
+    let mut agents = state.present().filter(|(_, one)| one.role == Role::Agent);
+    agents.find(|(id, _)| targets.is_none_or(|targets| targets.contains(id)))
 }

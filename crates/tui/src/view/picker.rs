@@ -39,7 +39,9 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &Mo
     }
     let area =
         Rect { x: bounds.x + (bounds.width - width) / 2, y: bounds.y + (bounds.height - height) / 2, width, height };
-    Clear.render(area, buffer);
+    // A column free at each side, so that nothing of what is behind reads on.
+    let clear = Rect { x: area.x.saturating_sub(1), width: area.width + 2, ..area };
+    Clear.render(clear.intersection(bounds), buffer);
     let mut rest = frame(buffer, area, theme.accent);
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
     put(buffer, on_frame(area.y), &Line::styled(format!(" {title} "), theme.accent));

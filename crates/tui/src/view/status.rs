@@ -110,7 +110,10 @@ fn parts(app: &App, state: &State, moment: &Moment) -> Vec<Part> {
 /// What the agent runs as, and what that costs.
 fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
     let Some((first, agent)) = foremost(state) else {
-        if let Some(title) = &app.options().agent {
+        if let Some(targets) = state.targets.effective() {
+            let names: Vec<&str> = targets.iter().map(|id| id.as_str()).collect();
+            add(8, theme.warning, format!("{} is not here (F6)", one_line(&names.join(", "))));
+        } else if let Some(title) = &app.options().agent {
             add(3, theme.dim, one_line(title));
         }
         return;

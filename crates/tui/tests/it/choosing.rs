@@ -9,6 +9,7 @@ use wh_agents::port::{
     StartError, Surroundings,
 };
 use wh_core::space::harness::{Capabilities, Named, Order, Report};
+use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 
 use crate::screens::timeless;
 use crate::stage::{Stage, permission};
@@ -112,10 +113,8 @@ async fn the_status_bar_has_the_model_and_the_mode_of_whom_chat_goes_to() {
 #[tokio::test]
 async fn shift_tab_goes_to_the_next_mode_and_further_before_the_agent_has_followed() {
     let mut stage = Stage::new(80, 24).await;
-    stage.press(&["shift+tab"]).await;
-    stage.sees("demo has no modes to choose from").await;
     stage.report(able()).await;
-    stage.sees("1 msg").await;
+    stage.sees("sonnet (ask)").await;
     stage.press(&["shift+tab"]).await;
     assert_eq!(stage.order().await, Order::SetMode("edit".into()));
     stage.sees("demo: mode edit.").await;
@@ -126,6 +125,17 @@ async fn shift_tab_goes_to_the_next_mode_and_further_before_the_agent_has_follow
     let said = stage.state(|state| state.items.len()).await;
     stage.press(&["shift+tab"]).await;
     assert_eq!(stage.state(|state| state.items.len()).await, said, "the conversation is not filled with it");
+}
+
+#[tokio::test]
+async fn without_modes_and_models_there_is_nothing_to_choose() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.press(&["shift+tab"]).await;
+    stage.sees("demo has no modes to choose from").await;
+    stage.press(&["f7"]).await;
+    stage.sees("There are no models to choose from").await;
+    stage.text("/model\r").await;
+    stage.sees("demo cannot change its model").await;
 }
 
 #[tokio::test]
@@ -315,4 +325,43 @@ async fn a_list_fits_a_small_screen_and_a_large_one() {
     stage.sees("❯ ● demo").await;
     stage.resize(200, 60).await;
     stage.sees("not installed").await;
+}
+
+#[tokio::test]
+async fn each_agent_has_its_own_part_of_the_tool_sidebar_and_whom_chat_goes_to_is_first() {
+    let (mut stage, leave, mut started) = scene(120, 30).await;
+    leave.add_permits(100);
+    let call = |name: &str| {
+        let (name, title, input) = (name.to_owned(), String::new(), serde_json::json!({ "path": "a.rs" }));
+        let (kind, status) = (ToolKind::Read, ToolStatus::Completed);
+        let body = Body::Tool(ToolCall { name, title, kind, input, status, output: vec![] });
+        Report::Item { key: "1".into(), body, done: true }
+    };
+    stage.report(call("look")).await;
+    stage.text("/agent other\r").await;
+    let (_, other) = started.recv().await.unwrap();
+    other.reports.send(able()).await.unwrap();
+    other.reports.send(call("see")).await.unwrap();
+    stage.sees("Chat goes to other.").await;
+    stage.sees("✓ see a.rs").await;
+    stage.sees("✓ look a.rs").await;
+    stage.until("whom chat goes to", |stage| stage.row("✓ see a.rs") < stage.row("✓ look a.rs")).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_goes_again_says_why_and_is_not_taken_for_another() {
+    let (mut stage, leave, mut started) = scene(80, 24).await;
+    leave.add_permits(100);
+    stage.report(able()).await;
+    stage.sees("demo sonnet (ask)").await;
+    stage.text("/agent other\r").await;
+    let (_, other) = started.recv().await.unwrap();
+    stage.sees("Chat goes to other.").await;
+    let reason = "nobody is logged in; run `other login`".to_owned();
+    other.reports.send(Report::Gone(Some(reason))).await.unwrap();
+    stage.sees("run `other login`").await;
+    stage.sees("other is not here (F6)").await;
+    assert!(!stage.lines().last().unwrap().contains("sonnet"), "{}", stage.screen());
+    stage.text("/agent demo\r").await;
+    stage.sees("demo sonnet (ask)").await;
 }
