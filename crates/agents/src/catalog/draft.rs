@@ -27,13 +27,13 @@ pub(super) enum Kind {
     Demo,
     Claude(Claude),
     Codex(Codex),
-    Acp(Entry),
+    Acp(Box<Entry>),
 }
 
 /// Those that wh knows by itself.
 pub(super) fn built_in(keeper: Option<&Vec<OsString>>) -> Vec<Draft> {
     let own = [Kind::Demo, Kind::Claude(Claude::new(keeper.cloned())), Kind::Codex(Codex::new(keeper.cloned()))];
-    let acp = acp::table::built_in().into_iter().map(Kind::Acp);
+    let acp = acp::table::built_in().into_iter().map(|entry| Kind::Acp(Box::new(entry)));
     own.into_iter().chain(acp).map(|agent| Draft { agent, files: Vec::new() }).collect()
 }
 
@@ -69,7 +69,7 @@ impl Draft {
             Kind::Demo => Arc::new(Demo::default()),
             Kind::Claude(claude) => Arc::new(claude),
             Kind::Codex(codex) => Arc::new(codex),
-            Kind::Acp(entry) => Arc::new(Acp { entry: Arc::new(entry), keeper: keeper.cloned() }),
+            Kind::Acp(entry) => Arc::new(Acp { entry: Arc::new(*entry), keeper: keeper.cloned() }),
         }
     }
 }
@@ -131,7 +131,7 @@ impl Hand<'_> {
                 let codex = Codex::new(keeper.cloned());
                 Kind::Codex(Codex { id: id.clone(), title: format!("{} ({id})", codex.title), ..codex })
             }
-            Protocol::Acp => Kind::Acp(self.new_entry(known)?),
+            Protocol::Acp => Kind::Acp(Box::new(self.new_entry(known)?)),
         };
         self.fill(&mut agent)?;
         Ok(agent)

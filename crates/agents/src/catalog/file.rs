@@ -61,12 +61,15 @@ pub struct AgentsFile {
     pub(super) sections: Vec<Section>,
 }
 
+/// The keys of a table, and where they are.
+type Keys = Vec<(String, Range<usize>)>;
+
 /// What it says of one agent.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     pub id: Spanned<String>,
     /// The keys that are there, and where.
-    pub keys: Vec<(String, Range<usize>)>,
+    pub keys: Keys,
     pub says: Definition,
 }
 
@@ -229,7 +232,7 @@ impl AgentsFile {
     }
 
     /// Sees that every key is one that there is. The keys of each agent come back.
-    fn check(&self, table: &DeTable) -> Result<BTreeMap<String, Vec<(String, Range<usize>)>>, FileError> {
+    fn check(&self, table: &DeTable) -> Result<BTreeMap<String, Keys>, FileError> {
         for (key, value) in table {
             if key.get_ref() != "agents" {
                 let hint = match value.get_ref() {

@@ -30,7 +30,7 @@ fn made(id: &str, files: &[AgentsFile]) -> Kind {
 
 fn entry(id: &str, text: &str) -> Entry {
     match made(id, &[read("/a.toml", text)]) {
-        Kind::Acp(entry) => entry,
+        Kind::Acp(entry) => *entry,
         _ => panic!("{id} does not speak the Agent Client Protocol"),
     }
 }
@@ -321,4 +321,20 @@ fn an_outline_has_every_key_as_it_is_written() {
         ("quirks", r#"told ["t"]"#),
     ];
     assert_eq!(outline.lines, expected.map(|(key, said)| (key, said.to_owned())));
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_right() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md")).unwrap();
+    let blocks: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect();
+    assert_eq!(blocks.len(), 2);
+    let files: Vec<AgentsFile> = blocks.iter().map(|text| read("/docs.toml", text)).collect();
+    let catalog = Catalog::with(None, &files, &|_| Some("/value".into())).unwrap();
+    assert_eq!(catalog.files("claude").count(), 1);
+    let ids = catalog.ids();
+    assert_eq!(ids[ids.len() - 3..], ["mine", "example", "claude-work"]);
+    let every_key: Vec<&str> = files[1].outline()[0].lines.iter().map(|(key, _)| *key).collect();
+    assert_eq!(every_key.len(), 14, "the complete example has every key: {every_key:?}");
+    let hint = catalog.by_id("example").unwrap().facts().login_hint;
+    assert_eq!(hint.as_deref(), Some("run `example-agent auth login`"));
 }
