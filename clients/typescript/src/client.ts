@@ -12,6 +12,7 @@ import type {
   HistoryEntry,
   MessageBody,
   MessagesBody,
+  OutputBody,
   QuestionBody,
   QuestionsBody,
   ReceiptBody,
@@ -252,6 +253,11 @@ export class CLITestClient {
   /** What became of a command, by its request id. */
   receipt(requestId: string, options: CallOptions = {}): Promise<ReceiptBody> {
     return this.#open().get<ReceiptBody>(`/control/receipts/${encodeURIComponent(requestId)}`, options);
+  }
+
+  /** A part of what a tool gave or of what was said, also of what is beyond what the item shows. */
+  output(item: string, offset = 0, { signal }: CallOptions = {}): Promise<OutputBody> {
+    return this.#open().get(`/control/items/${encodeURIComponent(item)}/output`, { query: { offset }, signal });
   }
 
   /** The chat, oldest first: all of it, or the last so many. */

@@ -372,6 +372,22 @@ export interface OptionBody {
   label: string;
 }
 
+/** `GET /control/items/{id}/output`. */
+export interface OutputBody {
+  /** The item's id. */
+  item: string;
+  /** Where the next part begins; null at the end. */
+  next: number | null;
+  /** Where this part begins, in bytes of UTF-8. */
+  offset: number;
+  /** Bytes that the item itself shows. */
+  shown: number;
+  /** This part: what was said or thought, or what a tool gave; a change to a file as a patch. */
+  text: string;
+  /** Bytes that there are in all. */
+  whole: number;
+}
+
 /** What a participant said of itself. */
 export interface ParticipantStatus {
   /** When. */

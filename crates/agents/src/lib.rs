@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod claude;
 pub mod codex;
 pub mod demo;
+pub mod kept;
 pub mod port;
 pub mod program;
 pub mod rpc;

@@ -6,10 +6,16 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::mpsc;
+use wh_core::space::bounds::Bounds;
+use wh_core::space::extent::size;
 use wh_core::space::harness::{Named, Order, Report};
+use wh_core::space::item::Level;
+
+use crate::kept::{self, Loss, MOST_KEPT};
 
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -300,6 +306,8 @@ pub struct Harness {
     pub orders: mpsc::Sender<Order>,
     /// What it says.
     pub reports: mpsc::Receiver<Report>,
+    /// What it said beyond what is shown.
+    pub kept: kept::Kept,
 }
 
 /// The other ends of a [`Harness`], as the task behind it holds them.
@@ -308,7 +316,65 @@ pub struct Inside {
     /// What it is told. `None` is an end.
     pub orders: mpsc::Receiver<Order>,
     /// What it says. A report that cannot be sent is an end.
-    pub reports: mpsc::Sender<Report>,
+    pub reports: Reports,
+}
+
+/// The way of what an agent says. Nothing passes that is too large to be held: the rest of it is [kept](kept::Kept).
+#[derive(Debug, Clone)]
+pub struct Reports {
+    sender: mpsc::Sender<Report>,
+    bounds: Arc<Mutex<Bounds>>,
+    kept: kept::Kept,
+}
+
+/// Nobody hears reports any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unheard;
+
+impl Reports {
+    /// Reports, when there is room.
+    ///
+    /// # Errors
+    ///
+    /// If nobody hears it.
+    pub async fn send(&self, report: Report) -> Result<(), Unheard> {
+        for report in self.bounded(report) {
+            self.sender.send(report).await.map_err(|_| Unheard)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until there is room for a report. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// If nobody hears it.
+    pub async fn room(&self) -> Result<(), Unheard> {
+        self.sender.reserve().await.map(drop).map_err(|_| Unheard)
+    }
+
+    /// Waits until nobody hears reports any more. Cancel safe.
+    pub async fn closed(&self) {
+        self.sender.closed().await;
+    }
+
+    fn bounded(&self, report: Report) -> Vec<Report> {
+        let passed = self.bounds.lock().unwrap_or_else(PoisonError::into_inner).pass(report);
+        let mut lost = passed.beyond.into_iter().filter_map(|beyond| self.kept.take(beyond)).map(|loss| match loss {
+            Loss::Oldest => {
+                format!("of what is beyond what is shown the oldest has gone: {} of an agent are kept", size(MOST_KEPT))
+            }
+            Loss::Unwritable(error) => format!("what is beyond what is shown cannot be kept: {error}"),
+        });
+        let mut reports: Vec<Report> = lost.by_ref().map(|text| Report::Notice(Level::Warning, text)).collect();
+        for report in &passed.reports {
+            if let Report::Shortened(_, extent) = report {
+                tracing::debug!(%extent, "shortened");
+            }
+        }
+        reports.extend(passed.reports);
+        reports
+    }
 }
 
 impl Harness {
@@ -319,7 +385,7 @@ impl Harness {
 
     /// The same, which reports these things before anything else. Must be called within a runtime.
     pub fn announcing(self, first: Vec<Report>) -> Self {
-        let Self { orders, mut reports } = self;
+        let Self { orders, mut reports, kept } = self;
         let (report, heard) = mpsc::channel(REPORTS);
         tokio::spawn(async move {
             for news in first {
@@ -339,14 +405,16 @@ impl Harness {
                 }
             }
         });
-        Self { orders, reports: heard }
+        Self { orders, reports: heard, kept }
     }
 
     /// The same, with as many orders and reports waiting at most.
     pub(crate) fn with_depths(most_orders: usize, most_reports: usize) -> (Self, Inside) {
         let (order, orders) = mpsc::channel(most_orders);
-        let (report, reports) = mpsc::channel(most_reports);
-        (Self { orders: order, reports }, Inside { orders, reports: report })
+        let (sender, reports) = mpsc::channel(most_reports);
+        let kept = kept::Kept::default();
+        let inside = Reports { sender, bounds: Arc::default(), kept: kept.clone() };
+        (Self { orders: order, reports, kept }, Inside { orders, reports: inside })
     }
 }
 
@@ -370,7 +438,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_announced_comes_first_and_the_rest_in_its_order() {
         let (harness, inside) = Harness::new();
-        let notice = |text: &str| Report::Notice(wh_core::space::item::Level::Warning, text.to_owned());
+        let notice = |text: &str| Report::Notice(Level::Warning, text.to_owned());
         inside.reports.send(notice("own")).await.unwrap();
         let mut harness = harness.announcing(vec![notice("one"), notice("two")]);
         for text in ["one", "two", "own"] {

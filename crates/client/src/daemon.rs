@@ -121,7 +121,9 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
     /// The name cannot be one.
-    #[error("{0:?} cannot be a session's name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit")]
+    #[error(
+        "{0:?} cannot be a session's name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit"
+    )]
     BadName(String),
     /// A session that lives has it.
     #[error("a session called {0:?} lives already")]

@@ -9,6 +9,7 @@ use wh_core::event::{Cursor, FellOut, Numbered};
 use wh_core::request::RequestId;
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Event, StreamFrame};
+use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::item::Item;
 use wh_core::space::roster::{AgentCard, ConversationCard};
 use wh_core::space::state::{Gauges, State};
@@ -47,6 +48,15 @@ pub enum SpaceRequest {
     },
     /// Something about the agents that could take part.
     Roster(RosterRequest),
+    /// A part of an item as text, from this byte on.
+    Piece {
+        /// Which item.
+        item: ItemId,
+        /// From where on.
+        offset: u64,
+        /// The way back.
+        reply: oneshot::Sender<Result<Piece, NoPiece>>,
+    },
     /// End every agent, in order.
     End(oneshot::Sender<()>),
 }
@@ -59,6 +69,7 @@ impl fmt::Debug for SpaceRequest {
             Self::Watch(_) => "Watch",
             Self::Updates { .. } => "Updates",
             Self::Roster(_) => "Roster",
+            Self::Piece { .. } => "Piece",
             Self::End(_) => "End",
         })
     }
@@ -167,6 +178,11 @@ impl Space {
     /// What a watcher has missed.
     pub async fn updates(&self, after: Cursor, revision: u64) -> Result<Result<Updates, FellOut>, Gone> {
         self.ask(|reply| SpaceRequest::Updates { after, revision, reply }).await
+    }
+
+    /// A part of an item as text, also of what is beyond what the item shows. The outer error: nobody is there to answer.
+    pub async fn piece(&self, item: ItemId, offset: u64) -> Result<Result<Piece, NoPiece>, Gone> {
+        self.ask(|reply| SpaceRequest::Piece { item, offset, reply }).await
     }
 
     /// A copy of the state that follows the original.

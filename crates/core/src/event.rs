@@ -13,6 +13,9 @@ use crate::terminal::{Exit, Size};
 /// Events that are kept for those who come back. Beyond that the oldest go, and who has not seen them starts anew.
 pub const MOST_KEPT: usize = 8192;
 
+/// The same in bytes, about: of an item that changes often every shape is an event.
+pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+
 /// Something that happened in a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -131,20 +134,30 @@ pub struct FellOut;
 pub struct Journal<E = Event> {
     epoch: Epoch,
     kept: VecDeque<Arc<Numbered<E>>>,
+    weights: VecDeque<usize>,
+    bytes: usize,
     last: u64,
 }
 
 impl<E> Journal<E> {
     /// An empty journal.
     pub fn new(epoch: Epoch) -> Self {
-        Self { epoch, kept: VecDeque::new(), last: 0 }
+        Self { epoch, kept: VecDeque::new(), weights: VecDeque::new(), bytes: 0, last: 0 }
     }
 
-    /// Enters an event.
+    /// Enters an event that holds next to nothing.
     pub fn enter(&mut self, event: E, at: SystemTime) {
+        self.enter_heavy(event, at, 0);
+    }
+
+    /// Enters an event that holds about so many bytes.
+    pub fn enter_heavy(&mut self, event: E, at: SystemTime, weight: usize) {
         self.last += 1;
-        if self.kept.len() == MOST_KEPT {
+        self.bytes += weight;
+        self.weights.push_back(weight);
+        while self.kept.len() == MOST_KEPT || (self.bytes > MOST_BYTES && !self.kept.is_empty()) {
             self.kept.pop_front();
+            self.bytes -= self.weights.pop_front().unwrap_or(0);
         }
         self.kept.push_back(Arc::new(Numbered { seq: self.last, at, event }));
     }
@@ -203,6 +216,18 @@ mod tests {
         assert!(journal.after(&at("a", 10), 9).is_ok());
         assert_eq!(journal.after(&at("a", journal.last() + 1), 9), Err(FellOut));
         assert_eq!(journal.after(&at("b", journal.last()), 9), Err(FellOut));
+    }
+
+    #[test]
+    fn what_is_heavy_makes_the_oldest_go_earlier() {
+        let mut journal = Journal::new(Epoch::new("a"));
+        for bytes in 1..=9 {
+            journal.enter_heavy(Event::Typed { bytes }, SystemTime::UNIX_EPOCH, MOST_BYTES / 4);
+        }
+        assert_eq!(journal.after(&at("a", 4), 9), Err(FellOut));
+        assert_eq!(journal.after(&at("a", 5), 9).unwrap().len(), 4);
+        journal.enter_heavy(Event::Typed { bytes: 10 }, SystemTime::UNIX_EPOCH, 2 * MOST_BYTES);
+        assert_eq!(journal.after(&at("a", 9), 9).unwrap().len(), 1, "the newest is always there");
     }
 
     #[test]

@@ -263,7 +263,8 @@ pub fn session_table(sessions: &[&SessionSummary]) -> Vec<String> {
                 state = format!("{state}: {reason}");
             }
             let since = ago(&one.status.since);
-            [one.name.clone(), one.session_id.clone(), state, since, one.cwd.clone(), what].map(|cell| clean_line(&cell))
+            [one.name.clone(), one.session_id.clone(), state, since, one.cwd.clone(), what]
+                .map(|cell| clean_line(&cell))
         })
         .collect();
     let heading = ["NAME", "ID", "STATE", "SINCE", "DIRECTORY", "WHAT"].map(str::to_owned);
@@ -459,6 +460,11 @@ impl Answer {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// What it says, where it is what was asked for.
+    pub fn body<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        if self.code() == 0 { self.read() } else { Err(self.failure()) }
+    }
+
     /// The picture that was asked for.
     pub fn picture(self) -> Result<Vec<u8>, Failure> {
         if self.code() == 0 { Ok(self.picture) } else { Err(self.failure()) }
@@ -484,7 +490,7 @@ impl Answer {
             400 => code::USAGE,
             401 | 403 => code::UNAUTHORISED,
             408 => code::TIMEOUT,
-            409 | 413 | 503 => code::REFUSED,
+            409 | 410 | 413 | 503 => code::REFUSED,
             _ => code::FAILED,
         }
     }
@@ -492,6 +498,7 @@ impl Answer {
     fn failure(&self) -> Failure {
         let Objection { error, detail, .. } = self.objection();
         let error = error.to_lowercase();
+        let unknown = error != "no such output";
         let message = match detail {
             Some(detail) if error.is_empty() || detail.to_lowercase().contains(&error) => detail,
             Some(detail) => format!("{error}: {detail}"),
@@ -501,7 +508,7 @@ impl Answer {
         let failure = Failure::new(self.code(), message);
         match self.status {
             401 => failure.hint(format!("give the run's token with --token-file FILE or {TOKEN_VARIABLE}")),
-            404 | 405 => failure.hint("is that a run of wh, and of this version?"),
+            404 | 405 if unknown => failure.hint("is that a run of wh, and of this version?"),
             _ => failure,
         }
     }

@@ -12,8 +12,8 @@ use wh_engine::control::audit::{Act, Audit, Event, Options};
 use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::Teams;
 use wh_wire::socket::{
-    CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlKey, ControlKind, ControlResult, Credential, Decision,
-    Failure as Refused, Request, Response, Seen, VERSION,
+    CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlKey, ControlKind, ControlResult, Credential,
+    Decision, Failure as Refused, Request, Response, Seen, VERSION,
 };
 
 use crate::commands::How;

@@ -22,6 +22,7 @@ use super::questions::Open;
 use super::settings::Settings;
 use super::table::Entry;
 use crate::claude::login;
+use crate::port::{Reports, Unheard};
 use crate::rpc::{Events, Peer, RpcError};
 
 pub(super) use life::run;
@@ -41,10 +42,6 @@ enum Done {
     /// A call was carried out.
     Called(u64, Result<Value, String>),
 }
-
-/// Nobody reads reports any more.
-#[derive(Debug)]
-struct Unheard;
 
 /// What goes on after an order.
 enum Next {
@@ -87,7 +84,7 @@ struct Live<'a> {
     may_skip: bool,
     peer: Peer,
     events: Events,
-    reports: mpsc::Sender<Report>,
+    reports: Reports,
     done: mpsc::UnboundedSender<Done>,
     memory: &'a mut Memory,
     session: String,
@@ -106,7 +103,7 @@ struct Live<'a> {
 
 impl Live<'_> {
     async fn tell(&self, report: Report) -> Result<(), Unheard> {
-        self.reports.send(report).await.map_err(|_| Unheard)
+        self.reports.send(report).await
     }
 
     async fn tell_all(&self, reports: Vec<Report>) -> Result<(), Unheard> {

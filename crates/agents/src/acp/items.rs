@@ -9,6 +9,9 @@ use wh_wire::acp;
 
 use super::tools::Told;
 
+/// Calls of one turn that are followed. Of more than that nothing is shown.
+const MOST_CALLS: usize = 4096;
+
 /// What is under way.
 #[derive(Debug, Default)]
 pub(super) struct Items {
@@ -25,7 +28,6 @@ struct Growing {
     key: String,
     voice: Voice,
     message: Option<String>,
-    text: String,
 }
 
 #[derive(Debug)]
@@ -62,20 +64,18 @@ impl Items {
         }
         let same = |growing: &&mut Growing| growing.voice == voice && growing.message == chunk.message_id;
         if let Some(growing) = self.growing.as_mut().filter(same) {
-            growing.text.push_str(&text);
             return vec![Report::Grew { key: growing.key.clone(), text, tokens: None }];
         }
         let mut reports = self.settle();
         let key = self.key(if voice == Voice::Said { "text" } else { "thought" });
-        reports.push(Report::Item { key: key.clone(), body: body(voice, text.clone()), done: false });
-        self.growing = Some(Growing { key, voice, message: chunk.message_id, text });
+        reports.push(Report::Item { key: key.clone(), body: body(voice, text), done: false });
+        self.growing = Some(Growing { key, voice, message: chunk.message_id });
         reports
     }
 
     /// What grew is whole.
     fn settle(&mut self) -> Vec<Report> {
-        let whole = self.growing.take();
-        whole.map(|it| Report::Item { key: it.key, body: body(it.voice, it.text), done: true }).into_iter().collect()
+        self.growing.take().map(|it| Report::Finished(it.key)).into_iter().collect()
     }
 
     /// A call begins or has changed, wherever that is told first.
@@ -86,6 +86,9 @@ impl Items {
         }
         let mut reports = Vec::new();
         if !self.calls.contains_key(&id) {
+            if self.calls.len() == MOST_CALLS {
+                return Vec::new();
+            }
             reports = self.settle();
             let key = self.key("call");
             self.calls.insert(id.clone(), Call { key, told: Told::default(), status: ToolStatus::Pending });
@@ -100,6 +103,7 @@ impl Items {
             call.status = if status == ToolStatus::Pending { call.status } else { status };
         }
         reports.push(call.report());
+        call.settle();
         reports
     }
 
@@ -150,6 +154,15 @@ impl Items {
 }
 
 impl Call {
+    /// It was reported: of what is long only that is remembered which is shown again, and of what is over nothing.
+    fn settle(&mut self) {
+        if self.status.is_over() {
+            self.told = Told::default();
+        } else {
+            self.told.settle();
+        }
+    }
+
     fn report(&self) -> Report {
         let body = Body::Tool(self.told.card(self.status));
         Report::Item { key: self.key.clone(), body, done: self.status.is_over() }
@@ -192,12 +205,9 @@ mod tests {
         assert!(matches!(&said(&mut items, "a", None)[..], [Report::Item { done: false, .. }]));
         assert!(matches!(&said(&mut items, "b", None)[..], [Report::Grew { text, .. }] if text == "b"));
         let reports = said(&mut items, "c", Some("m"));
-        let [Report::Item { key: first, body: Body::Text { text, .. }, done: true }, Report::Item { key: second, .. }] =
-            &reports[..]
-        else {
+        let [Report::Finished(first), Report::Item { key: second, .. }] = &reports[..] else {
             panic!("{reports:?}");
         };
-        assert_eq!(text, "ab");
         assert_ne!(first, second);
         assert_eq!(call(&mut items, json!({"toolCallId": "t"})).len(), 2, "a call ends it, too");
         assert_eq!(call(&mut items, json!({"toolCallId": "t", "title": "x"})).len(), 1);

@@ -5,6 +5,7 @@ mod choosing;
 mod lasting;
 mod turns;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -134,12 +135,21 @@ impl Run {
     }
 }
 
-fn texts(reports: &[Report]) -> Vec<&str> {
-    let whole = reports.iter().filter_map(|report| match report {
-        Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    whole.collect()
+/// The texts that are complete, as they have grown.
+fn texts(reports: &[Report]) -> Vec<String> {
+    let (mut growing, mut whole) = (HashMap::new(), Vec::new());
+    for report in reports {
+        match report {
+            Report::Item { key, body: Body::Text { text, .. }, done: false } => {
+                growing.insert(key, text.clone());
+            }
+            Report::Grew { key, text, .. } => growing.entry(key).or_default().push_str(text),
+            Report::Item { body: Body::Text { text, .. }, done: true, .. } => whole.push(text.clone()),
+            Report::Finished(key) => whole.extend(growing.remove(key)),
+            _ => {}
+        }
+    }
+    whole
 }
 
 fn warnings(reports: &[Report]) -> Vec<&str> {

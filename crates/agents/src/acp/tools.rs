@@ -1,6 +1,7 @@
 //! Tool calls as cards: what is told of a call bit by bit, put together.
 
 use serde_json::Value;
+use wh_core::space::bounds;
 use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::Detail;
 use wh_wire::acp;
@@ -24,6 +25,24 @@ impl Told {
         // An agent that has no more to show says so with an empty list; what was shown before is still of use.
         if change.content.as_ref().is_some_and(|content| !content.is_empty()) {
             told.content = change.content;
+        }
+    }
+
+    /// Keeps of what is long only what is shown of it.
+    pub fn settle(&mut self) {
+        if let Some(input) = &mut self.0.raw_input {
+            bounds::fit(input, bounds::SHOWN_OF_RESULT);
+        }
+        let mut output = self.output();
+        if !bounds::shorten(&mut output).is_empty() {
+            let content = |piece| match piece {
+                Output::Text(text) => acp::ToolContent::Content(acp::ContentBlock::Text(text)),
+                Output::Diff { path, old, new } => acp::ToolContent::Diff { path, old, new },
+            };
+            self.0.content = Some(output.into_iter().map(content).collect());
+        }
+        if let Some(raw) = &mut self.0.raw_output {
+            bounds::fit(raw, bounds::SHOWN_OF_RESULT);
         }
     }
 

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 use wh_claude::{Connection, Error};
 use wh_core::space::harness::Call;
 
-use super::harness::{Done, Live, Unheard};
+use super::harness::{Done, Live};
 use super::login;
 use super::{COMMAND, LOG_IN};
 use crate::port::Login;
+use crate::port::Unheard;
 
 /// The calls that it understands.
 pub(super) const CALLS: [&str; 9] =

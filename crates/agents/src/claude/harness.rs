@@ -19,7 +19,7 @@ use super::calls::Checkpoint;
 use super::items::Items;
 use super::questions::{self, Open};
 use super::{MODES, mode_of};
-use crate::port::Start;
+use crate::port::{Reports, Start, Unheard};
 use crate::program::Program;
 
 pub(super) use life::run;
@@ -42,10 +42,6 @@ pub(super) enum Done {
     Called(u64, Result<Value, String>),
 }
 
-/// Nobody reads reports any more.
-#[derive(Debug)]
-pub(super) struct Unheard;
-
 /// What goes on after an order.
 enum Next {
     On,
@@ -58,7 +54,7 @@ enum Next {
 pub(super) struct Live {
     connection: Connection,
     events: Events,
-    reports: mpsc::Sender<Report>,
+    reports: Reports,
     done: mpsc::UnboundedSender<Done>,
     pub(super) start: Start,
     pub(super) program: Program,
@@ -82,7 +78,7 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) async fn tell(&self, report: Report) -> Result<(), Unheard> {
-        self.reports.send(report).await.map_err(|_| Unheard)
+        self.reports.send(report).await
     }
 
     async fn tell_all(&self, reports: Vec<Report>) -> Result<(), Unheard> {

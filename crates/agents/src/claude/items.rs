@@ -28,7 +28,8 @@ pub(super) struct Items {
 struct Block {
     key: String,
     kind: Kind,
-    text: String,
+    /// Whether anything was said in it.
+    grown: bool,
     whole: bool,
 }
 
@@ -65,7 +66,7 @@ impl Items {
             ContentBlock::ToolUse(call) => (Kind::Tool, String::new(), call.id.clone()),
             _ => return Vec::new(),
         };
-        blocks.insert(index, Block { key: key.clone(), kind, text: text.clone(), whole: false });
+        blocks.insert(index, Block { key: key.clone(), kind, grown: !text.is_empty(), whole: false });
         let body = match block {
             ContentBlock::ToolUse(call) => {
                 let card = tools::card(&call.name, &call.input, ToolStatus::Pending);
@@ -84,7 +85,7 @@ impl Items {
         let Some(block) = block.filter(|block| !block.whole) else { return Vec::new() };
         match (delta, block.kind) {
             (Delta::Text(text), Kind::Text) | (Delta::Thinking(text), Kind::Thought) => {
-                block.text.push_str(&text);
+                block.grown |= !text.is_empty();
                 vec![Report::Grew { key: block.key.clone(), text, tokens: None }]
             }
             _ => Vec::new(),
@@ -95,10 +96,7 @@ impl Items {
     fn stop(&mut self, index: usize) -> Vec<Report> {
         let block = self.growing.as_mut().and_then(|(_, blocks)| blocks.get_mut(&index));
         let Some(block) = block.filter(|block| !block.whole && block.kind != Kind::Tool) else { return Vec::new() };
-        if block.text.is_empty() {
-            return Vec::new();
-        }
-        vec![Report::Item { key: block.key.clone(), body: body(block.kind, block.text.clone()), done: true }]
+        if block.grown { vec![Report::Finished(block.key.clone())] } else { Vec::new() }
     }
 
     /// A block, or some, as they are in the end.

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 use wh_core::space::harness::Call;
 use wh_wire::codex::{self as wire, Account, McpServer};
 
-use super::harness::{Busy, Done, Live, Unheard, is_unknown};
+use super::harness::{Busy, Done, Live, is_unknown};
 use super::{LOG_IN, TITLE, login};
 use crate::port::Login;
+use crate::port::Unheard;
 
 /// The calls that it understands.
 pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "login", "logout"];

@@ -21,7 +21,7 @@ use super::items::Items;
 use super::modes::{self, Mode};
 use super::questions::{self, Open};
 use super::{LOG_IN, TITLE};
-use crate::port::{Inside, Start};
+use crate::port::{Inside, Reports, Start, Unheard};
 use crate::rpc::{Events, Incoming, Peer, RpcError};
 
 pub(super) use life::run;
@@ -53,10 +53,6 @@ pub(super) enum Done {
     /// A call was carried out.
     Called(u64, Result<Value, String>),
 }
-
-/// Nobody reads reports any more.
-#[derive(Debug)]
-pub(super) struct Unheard;
 
 /// What goes on after an order.
 enum Next {
@@ -110,7 +106,7 @@ impl Choice {
 pub(super) struct Live {
     pub(super) peer: Peer,
     events: Events,
-    reports: mpsc::Sender<Report>,
+    reports: Reports,
     done: mpsc::UnboundedSender<Done>,
     pub(super) launch: Launch,
     pub(super) start: Start,
@@ -174,7 +170,7 @@ pub(super) fn is_unknown(error: &RpcError) -> bool {
 
 impl Live {
     pub(super) async fn tell(&self, report: Report) -> Result<(), Unheard> {
-        self.reports.send(report).await.map_err(|_| Unheard)
+        self.reports.send(report).await
     }
 
     async fn tell_all(&self, reports: Vec<Report>) -> Result<(), Unheard> {

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use wh_core::space::bounds;
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, Level, ToolCall, ToolStatus};
 use wh_wire::codex::{Change, Item, ItemKind, PlanStep, Status};
 
 use super::tools;
 
-/// What a command may write before the rest is left for its end, in bytes.
-const LIVE_OUTPUT: usize = 256 * 1024;
+/// Items that are followed at once. Of more than that only the end is shown.
+const MOST_OPEN: usize = 1024;
 
 /// What is under way. Codex's ids are unique within a turn at best; ours are within the session.
 #[derive(Debug, Default)]
@@ -28,10 +29,10 @@ struct Entry {
 
 #[derive(Debug)]
 enum What {
-    /// A text, or a thought, with what has grown so far.
-    Words { thought: bool, text: String, full: String },
-    /// A card, the changes in it, and how much has grown.
-    Card { card: ToolCall, changes: Vec<Change>, grown: usize },
+    /// A text, or a thought: whether anything was said, and of a thought whether that was in full only.
+    Words { thought: bool, said: bool, full: bool },
+    /// A card, and the changes in it.
+    Card { card: ToolCall, changes: Vec<Change> },
 }
 
 fn words(thought: bool, text: String) -> Body {
@@ -79,8 +80,8 @@ impl Items {
     fn words(&mut self, id: (String, String), thought: bool, text: String, done: bool) -> Vec<Report> {
         if !done {
             let key = self.key();
-            let what = What::Words { thought, text: text.clone(), full: String::new() };
-            self.open.insert(id, Entry { key: key.clone(), what });
+            let what = What::Words { thought, said: !text.is_empty(), full: false };
+            self.follow(id, Entry { key: key.clone(), what });
             // An empty text is none yet; a thought is shown from its beginning.
             if text.is_empty() && !thought {
                 return Vec::new();
@@ -89,13 +90,13 @@ impl Items {
         }
         let open = self.open.remove(&id);
         let shown = open.is_some();
-        let (key, text) = match open {
+        let key = match open {
             // Deltas may be all that is ever said of a thought.
-            Some(Entry { key, what: What::Words { text: grown, full, .. } }) if text.is_empty() => {
-                (key, if grown.is_empty() { full } else { grown })
+            Some(Entry { key, what: What::Words { said, full, .. } }) if text.is_empty() && (said || full) => {
+                return vec![Report::Finished(key)];
             }
-            Some(entry) => (entry.key, text),
-            None => (self.key(), text),
+            Some(entry) => entry.key,
+            None => self.key(),
         };
         match (text.is_empty(), shown && thought) {
             (true, true) => vec![Report::Retracted(key)],
@@ -110,22 +111,25 @@ impl Items {
             None => self.key(),
         };
         if !done {
-            let what = What::Card { card: card.clone(), changes, grown: 0 };
-            self.open.insert(id, Entry { key: key.clone(), what });
+            let mut kept = card.clone();
+            bounds::fit(&mut kept.input, bounds::SHOWN_OF_RESULT);
+            bounds::shorten(&mut kept.output);
+            self.follow(id, Entry { key: key.clone(), what: What::Card { card: kept, changes } });
         }
         vec![Report::Item { key, body: Body::Tool(card), done }]
+    }
+
+    fn follow(&mut self, id: (String, String), entry: Entry) {
+        if self.open.len() < MOST_OPEN {
+            self.open.insert(id, entry);
+        }
     }
 
     /// An item has more text.
     pub fn grow(&mut self, turn: String, item: String, more: String) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
-        match &mut entry.what {
-            What::Words { text, .. } => text.push_str(&more),
-            What::Card { grown, .. } if *grown + more.len() > LIVE_OUTPUT => {
-                *grown = LIVE_OUTPUT;
-                return Vec::new();
-            }
-            What::Card { grown, .. } => *grown += more.len(),
+        if let What::Words { said, .. } = &mut entry.what {
+            *said |= !more.is_empty();
         }
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
@@ -134,27 +138,29 @@ impl Items {
     /// shown, if there is one.
     pub fn think(&mut self, turn: String, item: String, more: Option<String>, in_full: bool) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
-        let What::Words { text, full, .. } = &mut entry.what else { return Vec::new() };
+        let What::Words { thought, said, full } = &mut entry.what else { return Vec::new() };
         if in_full {
-            let more = more.unwrap_or_default();
-            full.push_str(&more);
-            let shown = text.is_empty() && !more.is_empty();
-            let grew = || Report::Grew { key: entry.key.clone(), text: more, tokens: None };
-            return shown.then(grew).into_iter().collect();
+            let more = more.filter(|more| !*said && !more.is_empty());
+            *full |= more.is_some();
+            let grew = |text| Report::Grew { key: entry.key.clone(), text, tokens: None };
+            return more.map(grew).into_iter().collect();
         }
         let more = match more {
             Some(more) => more,
-            None if text.is_empty() => return Vec::new(),
+            None if !*said => return Vec::new(),
             None => "\n\n".to_owned(),
         };
-        text.push_str(&more);
+        let first = !std::mem::replace(said, true);
+        if first && std::mem::take(full) {
+            return vec![Report::Item { key: entry.key.clone(), body: words(*thought, more), done: false }];
+        }
         vec![Report::Grew { key: entry.key.clone(), text: more, tokens: None }]
     }
 
     /// A change to files is another than it was.
     pub fn patch(&mut self, turn: String, item: String, changed: Vec<Change>) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
-        let What::Card { card, changes, .. } = &mut entry.what else { return Vec::new() };
+        let What::Card { card, changes } = &mut entry.what else { return Vec::new() };
         *card = ToolCall { status: card.status, ..tools::changes(&changed, Status::InProgress, false) };
         *changes = changed;
         vec![Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false }]
@@ -195,7 +201,7 @@ impl Items {
                 let body = Body::Tool(ToolCall { status: ToolStatus::Cancelled, ..card });
                 Some(Report::Item { key: entry.key, body, done: true })
             }
-            What::Words { thought: true, text, .. } if text.is_empty() => Some(Report::Retracted(entry.key)),
+            What::Words { thought: true, said: false, full: false } => Some(Report::Retracted(entry.key)),
             What::Words { .. } => None,
         });
         let plan = self.plan.take().map(|(key, card)| {
@@ -245,7 +251,11 @@ mod tests {
         items.item(turn(), thought("r", &[]), false);
         items.think(turn(), "r".to_owned(), Some("deep".to_owned()), true);
         let done = items.item(turn(), thought("r", &[]), true);
-        assert!(matches!(&done[..], [Report::Item { body: Body::Thought { text, .. }, .. }] if text == "deep"));
+        assert_eq!(done, [Report::Finished("i2".to_owned())], "as it has grown");
+        items.item(turn(), thought("r", &[]), false);
+        items.think(turn(), "r".to_owned(), Some("at length".to_owned()), true);
+        let short = items.think(turn(), "r".to_owned(), Some("in short".to_owned()), false);
+        assert!(matches!(&short[..], [Report::Item { body: Body::Thought { text, .. }, .. }] if text == "in short"));
     }
 
     #[test]
@@ -274,14 +284,5 @@ mod tests {
         assert_eq!(key(&items.end()), ("i1".to_owned(), true));
         assert_eq!(items.plan(None, &[]).len(), 1, "another turn has another plan");
         assert_eq!(key(&items.end()).0, "i2");
-    }
-
-    #[test]
-    fn what_a_command_writes_is_shown_up_to_a_bound() {
-        let mut items = Items::default();
-        let command = Item { id: "c".to_owned(), kind: ItemKind::Command(Default::default()) };
-        items.item(turn(), command, false);
-        assert_eq!(items.grow(turn(), "c".to_owned(), "x".repeat(LIVE_OUTPUT)).len(), 1);
-        assert_eq!(items.grow(turn(), "c".to_owned(), "x".to_owned()), []);
     }
 }

@@ -234,9 +234,9 @@ impl Stage {
             let order = tokio::select! {
                 biased;
                 order = self.inside.orders.recv() => order.ok_or(Stop::Ended)?,
-                room = self.inside.reports.reserve() => {
-                    room.map_err(|_| Stop::Ended)?.send(report);
-                    return Ok(());
+                room = self.inside.reports.room() => {
+                    room.map_err(|_| Stop::Ended)?;
+                    return self.inside.reports.send(report).await.map_err(|_| Stop::Ended);
                 }
             };
             self.hear(order).await?;

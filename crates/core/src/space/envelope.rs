@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
+use super::extent::Extent;
 use super::item::{Body, Item, Output, Progress, ToolCall, ToolStatus};
 use super::name::ParticipantId;
 use super::question::{Answer, Closing, Detail, Question};
@@ -71,6 +72,10 @@ pub fn project(item: &Item) -> Vec<Envelope> {
     };
     match &item.body {
         Body::Text { .. } if item.progress == Progress::Growing => Vec::new(),
+        Body::Text { text, .. } if item.extent.is_some() => {
+            let extent = item.extent.map(|extent| json!({ "shown": extent.shown, "whole": extent.whole }));
+            vec![first("chat", json!({ "text": text, "extent": extent }))]
+        }
         Body::Text { text, attachments } if attachments.is_empty() => vec![first("chat", json!({ "text": text }))],
         Body::Text { text, attachments } => {
             let attachments: Vec<Value> = attachments
@@ -100,7 +105,7 @@ pub fn project(item: &Item) -> Vec<Envelope> {
             let parameters = json!({ "name": call.name, "arguments": call.input });
             let mut all = vec![first("mcp/request", json!({ "method": "tools/call", "params": parameters }))];
             if call.status.is_over() {
-                all.push(later("end", "mcp/response", response(call)));
+                all.push(later("end", "mcp/response", response(call, item.extent)));
             }
             all
         }
@@ -123,7 +128,7 @@ pub fn project(item: &Item) -> Vec<Envelope> {
     }
 }
 
-fn response(call: &ToolCall) -> Value {
+fn response(call: &ToolCall, extent: Option<Extent>) -> Value {
     let content: Vec<Value> = call
         .output
         .iter()
@@ -140,7 +145,11 @@ fn response(call: &ToolCall) -> Value {
         ToolStatus::Cancelled => "cancelled",
     };
     let failed = call.status != ToolStatus::Completed;
-    json!({ "result": { "content": content, "isError": failed }, "status": status })
+    let mut response = json!({ "result": { "content": content, "isError": failed }, "status": status });
+    if let Some(Extent { shown, whole }) = extent {
+        response["extent"] = json!({ "shown": shown, "whole": whole });
+    }
+    response
 }
 
 fn proposal(question: &Question) -> Value {

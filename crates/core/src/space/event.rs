@@ -70,6 +70,16 @@ pub enum Event {
     Receipt(Receipt),
 }
 
+impl Event {
+    /// About how many bytes of memory it takes.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Item(item) => item.weight(),
+            _ => 0,
+        }
+    }
+}
+
 /// What a participant is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::extent::Extent;
 use super::item::{Attachment, Body, Level};
 use super::name::{ItemId, TurnId};
 use super::question::{Answer, Question};
@@ -214,6 +215,10 @@ pub enum Report {
         /// What it has cost so far, for a thought.
         tokens: Option<u64>,
     },
+    /// An item is complete, as it has grown.
+    Finished(Key),
+    /// An item, or its growth, of which not all is here.
+    Shortened(Box<Report>, Extent),
     /// An item was taken back.
     Retracted(Key),
     /// It asks something and waits.

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::extent::Extent;
 use super::name::{ItemId, ParticipantId, TurnId};
 use super::question::{Closing, Question};
 
@@ -29,6 +30,9 @@ pub struct Item {
     pub body: Body,
     /// How far it is.
     pub progress: Progress,
+    /// How much of it is here, where that is not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extent: Option<Extent>,
 }
 
 /// How far an item is. It only ever moves downwards in this list.

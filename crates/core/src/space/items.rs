@@ -9,6 +9,9 @@ use super::name::ItemId;
 /// Items that are kept in memory. Beyond that the oldest go.
 pub const MOST_ITEMS: usize = 200_000;
 
+/// The same in bytes, about.
+pub const MOST_BYTES: usize = 256 * 1024 * 1024;
+
 /// The items of a conversation.
 #[derive(Debug, Clone, Default)]
 pub struct Items {
@@ -17,6 +20,8 @@ pub struct Items {
     dropped: u64,
     numbers: HashMap<ItemId, u64>,
     growing: BTreeSet<u64>,
+    /// What all of them weigh.
+    bytes: usize,
 }
 
 impl Items {
@@ -35,11 +40,14 @@ impl Items {
             if item.progress != Progress::Growing {
                 self.growing.remove(&number);
             }
-            return Some(Some(std::mem::replace(place, item)));
+            self.bytes = (self.bytes + item.weight()).saturating_sub(place.weight());
+            let before = std::mem::replace(place, item);
+            self.make_room(0, self.kept.len());
+            return Some(Some(before));
         }
-        if self.kept.len() == MOST_ITEMS {
-            self.drop_oldest();
-        }
+        let weight = item.weight();
+        self.make_room(weight, MOST_ITEMS - 1);
+        self.bytes += weight;
         let number = self.dropped + self.kept.len() as u64;
         self.numbers.insert(item.id.clone(), number);
         if item.progress == Progress::Growing {
@@ -49,8 +57,17 @@ impl Items {
         Some(None)
     }
 
+    /// Lets the oldest go until there is room for so many bytes more, and at most so many items are left. The newest
+    /// stays in any case.
+    fn make_room(&mut self, bytes: usize, most: usize) {
+        while self.kept.len() > most || (self.bytes + bytes > MOST_BYTES && self.kept.len() > 1) {
+            self.drop_oldest();
+        }
+    }
+
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self.kept.pop_front() {
+            self.bytes = self.bytes.saturating_sub(oldest.weight());
             self.numbers.remove(&oldest.id);
             self.growing.remove(&self.dropped);
             self.dropped += 1;
@@ -102,6 +119,9 @@ impl Items {
             if self.growing.contains(&number) != (item.progress == Progress::Growing) {
                 return Err(format!("item {} is counted as growing, or is not", item.id));
             }
+        }
+        if self.bytes != self.kept.iter().map(|item| item.weight()).sum::<usize>() {
+            return Err("what they weigh was counted wrongly".to_owned());
         }
         if self.numbers.len() == self.kept.len() { Ok(()) } else { Err("an id is left over".to_owned()) }
     }

@@ -59,7 +59,7 @@ pub fn read(text: &str) -> Result<Item, Unreadable> {
     let Frame { id, from, to, turn, at } = Frame::deserialize(&value).map_err(unreadable)?;
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
-    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done })
+    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None })
 }
 
 /// Moments as whole nanoseconds since 1970, negative before. Good for three hundred years either way.
@@ -86,6 +86,7 @@ pub(super) mod nanoseconds {
 
 #[cfg(test)]
 mod tests {
+    use crate::space::extent::Extent;
     use std::time::{Duration, SystemTime};
 
     use proptest::collection::vec;
@@ -203,6 +204,7 @@ mod tests {
         });
         (text(), text(), people, of(text()), at, body(), progress).prop_map(
             |(id, from, to, turn, at, body, progress)| Item {
+                extent: (id.len() % 2 == 0).then_some(Extent { shown: 7, whole: 70 }),
                 id: id.into(),
                 from: from.into(),
                 to,

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use wh_client::{CreateError, Gone, Unanswered};
 use wh_core::session::Refusal;
 use wh_core::space::command::Refusal as SpaceRefusal;
+use wh_core::space::extent::NoPiece;
 use wh_wire::control::ErrorBody;
 
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,8 @@ pub(super) enum Fault {
     NoConversation,
     #[error("no command with this request_id is known")]
     NoSuchReceipt,
+    #[error(transparent)]
+    NoPiece(#[from] NoPiece),
     #[error(transparent)]
     Space(#[from] SpaceRefusal),
     #[error(transparent)]
@@ -85,6 +88,9 @@ impl Fault {
             Self::Refusal(Refusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
             Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
             Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
+            Self::NoPiece(NoPiece::NoSuchItem | NoPiece::NoOutput) => (StatusCode::NOT_FOUND, "No such output"),
+            Self::NoPiece(NoPiece::BeyondTheEnd(_)) => (StatusCode::BAD_REQUEST, "Beyond the end"),
+            Self::NoPiece(NoPiece::NotKept) => (StatusCode::GONE, "Not kept"),
             Self::Space(refusal) => space_kind(refusal),
             Self::Undrawable(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Screen not drawn"),
             Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),

@@ -62,7 +62,7 @@ const MOST_PAINTERS: usize = 2;
 const MOST_WATCHERS: usize = 64;
 
 /// Every path of this door.
-const PATHS: [&str; 23] = [
+const PATHS: [&str; 24] = [
     "/control/health",
     "/control/send_input",
     "/control/resize",
@@ -82,6 +82,7 @@ const PATHS: [&str; 23] = [
     "/control/interrupt",
     "/control/command",
     "/control/receipts/{request_id}",
+    "/control/items/{id}/output",
     "/message",
     "/history",
     "/openapi.json",
@@ -122,6 +123,7 @@ pub fn router(surface: Surface, conversation: Option<Conversation>, access: Acce
         .route("/control/interrupt", post(space::interrupt))
         .route("/control/command", post(space::command))
         .route("/control/receipts/{request_id}", get(space::receipt))
+        .route("/control/items/{id}/output", get(space::output))
         .route("/message", post(space::message))
         .route("/history", get(space::history))
         .route("/openapi.json", get(openapi::description))

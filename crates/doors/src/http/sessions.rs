@@ -42,8 +42,7 @@ struct Door {
 
 /// The control plane of a daemon.
 pub fn daemon_router(daemon: Arc<dyn Daemon>, access: Access, closing: Closing) -> Router {
-    let door =
-        Door { daemon, access: Arc::new(access), started: Instant::now(), closing, inner: Arc::default() };
+    let door = Door { daemon, access: Arc::new(access), started: Instant::now(), closing, inner: Arc::default() };
     Router::new()
         .route("/health", get(health))
         .route("/sessions", get(list).post(create))
@@ -84,11 +83,7 @@ async fn one(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<Se
     Ok(Json(summary(&*find(&door, &id)?).await))
 }
 
-async fn rename(
-    State(door): State<Door>,
-    Path(id): Path<String>,
-    body: Body,
-) -> Result<Json<SessionSummary>, Fault> {
+async fn rename(State(door): State<Door>, Path(id): Path<String>, body: Body) -> Result<Json<SessionSummary>, Fault> {
     let RenameRequest { name } = body::json(body).await?;
     door.daemon.rename(&id, &name)?;
     one(State(door), Path(id)).await
@@ -180,7 +175,9 @@ fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
         team: body.team,
         directory: directory(body.cwd)?,
         size: match body.size {
-            Some(size) => size.parse().map_err(|error: wh_core::terminal::InvalidSize| Fault::Invalid(error.to_string()))?,
+            Some(size) => {
+                size.parse().map_err(|error: wh_core::terminal::InvalidSize| Fault::Invalid(error.to_string()))?
+            }
             None => USUAL_SIZE,
         },
         environment: body.environment.map(environment).transpose()?,
@@ -197,9 +194,9 @@ fn directory(wanted: Option<String>) -> Result<PathBuf, Fault> {
 }
 
 fn environment(given: BTreeMap<String, String>) -> Result<Vec<(OsString, OsString)>, Fault> {
-    let wrong = given.iter().find(|(name, value)| {
-        name.is_empty() || name.contains('=') || name.contains('\0') || value.contains('\0')
-    });
+    let wrong = given
+        .iter()
+        .find(|(name, value)| name.is_empty() || name.contains('=') || name.contains('\0') || value.contains('\0'));
     match wrong {
         Some((name, _)) => Err(Fault::Invalid(format!("{name:?} cannot be set as a variable"))),
         None => Ok(given.into_iter().map(|(name, value)| (name.into(), value.into())).collect()),

@@ -12,7 +12,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use wh_client::{Caller, CreateError, NewSession, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::socket::{
-    Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen, UNKNOWN_REQUEST,
+    Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
+    UNKNOWN_REQUEST,
 };
 
 use super::lines::{self, Line};
@@ -144,10 +145,12 @@ async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     let path = create.cwd.map_or_else(|| PathBuf::from("/"), PathBuf::from);
     let directory = path.canonicalize().ok().filter(|found| path.is_absolute() && found.is_dir());
-    let directory =
-        directory.ok_or_else(|| invalid(format!("cwd {:?} is not the absolute path of a directory", path.display())))?;
+    let directory = directory
+        .ok_or_else(|| invalid(format!("cwd {:?} is not the absolute path of a directory", path.display())))?;
     let size = match create.size {
-        Some(size) => Size::new(size.width, size.height).ok_or_else(|| invalid("no terminal has this size".to_owned()))?,
+        Some(size) => {
+            Size::new(size.width, size.height).ok_or_else(|| invalid("no terminal has this size".to_owned()))?
+        }
         None => USUAL_SIZE,
     };
     let what = match (create.agent, create.command) {

@@ -32,7 +32,8 @@ pub(super) async fn stream(
     // The connection itself has a place already.
     let Ok(place) = Arc::new(Semaphore::new(1)).try_acquire_owned() else { return Ok(()) };
     let wishes = (after, Frames::None, RATE);
-    let Ok(mut feed) = Feed::of(surface, session.conversation.clone(), door.closing.clone(), place, wishes).await else {
+    let Ok(mut feed) = Feed::of(surface, session.conversation.clone(), door.closing.clone(), place, wishes).await
+    else {
         return send(&mut writer, &gone().encode()).await;
     };
     let (epoch, seq) = feed.cursor();

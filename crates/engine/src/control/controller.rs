@@ -11,8 +11,9 @@ use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Reached, Verdict};
 use wh_core::gate::{Admitted, Gate, Limits, Principal, Target, Times};
 use wh_core::request::RequestId;
 use wh_wire::socket::{
-    COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent, ControlKey,
-    ControlKind, ControlProblem, ControlRequest, ControlResult, Failure, LONGEST_LINE, Limits as SaidLimits, VERSION,
+    COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent,
+    ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, Failure, LONGEST_LINE,
+    Limits as SaidLimits, VERSION,
 };
 
 use super::audit::{Act, Audit, Event};
@@ -107,7 +108,9 @@ impl Port for Controller {
                 max_skew_secs: times.max_skew.as_secs(),
                 dedupe_secs: times.remembered().as_secs(),
             },
-            features: ["durable_dedupe", "content_ref", "audit", "subscribe_resume", "attach"].map(str::to_owned).to_vec(),
+            features: ["durable_dedupe", "content_ref", "audit", "subscribe_resume", "attach"]
+                .map(str::to_owned)
+                .to_vec(),
             content_ref_base: Some(references.base().to_string_lossy().into_owned()),
         }
     }
@@ -283,7 +286,10 @@ impl Inner {
                 }
                 Err(error) => {
                     let inner = Arc::clone(self);
-                    let words = format!("{}, but that could not be written down", came.detail.as_deref().unwrap_or("it was carried out"));
+                    let words = format!(
+                        "{}, but that could not be written down",
+                        came.detail.as_deref().unwrap_or("it was carried out")
+                    );
                     tokio::spawn(async move { inner.settle_later(key, came).await });
                     failed(&words, &error)
                 }

@@ -226,7 +226,11 @@ impl Agent<'_> {
                 let words = "the question has no option that means a plain yes or no; choose one of its options";
                 Err(Came::nothing(ControlResult::Rejected, words, "wrong_answer"))
             }
-            _ => Err(Came::nothing(ControlResult::Rejected, format!("there is no open question {question:?}", question = question.as_str()), "no_question")),
+            _ => Err(Came::nothing(
+                ControlResult::Rejected,
+                format!("there is no open question {question:?}", question = question.as_str()),
+                "no_question",
+            )),
         }
     }
 }
@@ -240,7 +244,8 @@ pub(super) async fn delivered(conversation: &Conversation, id: &RequestId, patie
     loop {
         pulse.borrow_and_update();
         let wanted = id.clone();
-        let stage = conversation.space.look(move |state| state.receipts.get(&wanted).map(|one| one.stage.clone())).await;
+        let stage =
+            conversation.space.look(move |state| state.receipts.get(&wanted).map(|one| one.stage.clone())).await;
         match stage {
             Err(_) | Ok(None) => return Some(gone()),
             Ok(Some(Stage::Accepted)) => {}

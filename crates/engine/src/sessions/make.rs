@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::info;
 use wh_agents::port::Start;
-use wh_client::{SESSION_VARIABLE, Conversation, CreateError, Ending, NewSession, Session, Space, Ui, What};
+use wh_client::{Conversation, CreateError, Ending, NewSession, SESSION_VARIABLE, Session, Space, Ui, What};
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
 use wh_core::terminal::Exit;
@@ -87,10 +87,10 @@ pub(super) async fn agent(means: &Means, mut session: Session, wanted: &NewSessi
     start.arguments.clone_from(arguments);
     start.environment = environment(means, wanted);
     start.environment.insert(SESSION_VARIABLE.into(), Some(session.id.clone().into()));
-    let harness = agent.start(start).await.map_err(|error| CreateError::Failed {
-        message: error.to_string(),
-        hint: error.hint().map(str::to_owned),
-    })?;
+    let harness = agent
+        .start(start)
+        .await
+        .map_err(|error| CreateError::Failed { message: error.to_string(), hint: error.hint().map(str::to_owned) })?;
     let me = ParticipantId::from(PERSON);
     let running = RunningSpace::start(&session.name(), me.clone());
     let participant = ParticipantId::from(id.as_str());

@@ -14,9 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
-use wh_client::{
-    BoxFuture, CreateError, Daemon, Ending, NewSession, Session, Space, Surface, UiPort, What,
-};
+use wh_client::{BoxFuture, CreateError, Daemon, Ending, NewSession, Session, Space, Surface, UiPort, What};
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
 

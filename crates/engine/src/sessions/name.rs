@@ -31,7 +31,8 @@ pub(super) fn find(what: &What, taken: &[String]) -> String {
             word.to_string_lossy().into_owned()
         }
     };
-    let mut base: String = base.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).collect();
+    let mut base: String =
+        base.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).collect();
     base.truncate(LONGEST - 8);
     if !is_valid(&base) {
         base = "session".to_owned();

@@ -8,14 +8,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{debug, warn};
+use wh_agents::kept::Kept;
 use wh_agents::port::Harness;
 use wh_client::{Pulse, RosterRequest, SpaceRequest, SpaceWatch, Updates};
 use wh_core::event::{Cursor, Epoch, FellOut, Journal};
-use wh_core::space::ParticipantId;
 use wh_core::space::command::{Done, Refusal};
 use wh_core::space::event::Event;
+use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
+use wh_core::space::{ItemId, ParticipantId};
 
 use super::growth::Growth;
 use super::roster::{Arrival, Desk};
@@ -25,6 +27,9 @@ const AT_ONCE: usize = 512;
 
 /// Reports of all agents that may wait. Beyond that the agents wait: nothing they say is dropped.
 const REPORTS: usize = 256;
+
+/// Bytes of an item that are handed out at a time.
+const AT_A_TIME: usize = 256 * 1024;
 
 /// How long agents may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -37,6 +42,8 @@ pub(super) struct Task {
     line: mpsc::Sender<Arrival>,
     desk: Arc<Desk>,
     orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
+    /// What agents said beyond what is shown.
+    kept: HashMap<ParticipantId, Kept>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
     reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
     /// Which of those that came under a name is the present one: what an earlier one still says is not its word.
@@ -73,6 +80,7 @@ impl Task {
             line,
             desk,
             orders: HashMap::new(),
+            kept: HashMap::new(),
             reports,
             reporter,
             present: HashMap::new(),
@@ -127,6 +135,7 @@ impl Task {
             }
             SpaceRequest::Updates { after, revision, reply } => drop(reply.send(self.updates(&after, revision))),
             SpaceRequest::Roster(request) => self.roster(request),
+            SpaceRequest::Piece { item, offset, reply } => self.piece(&item, offset, reply),
             SpaceRequest::End(reply) => {
                 let deadline = Instant::now() + LAST_WORDS;
                 self.ending.get_or_insert_with(|| (Vec::new(), deadline)).0.push(reply);
@@ -188,16 +197,29 @@ impl Task {
         }
     }
 
+    /// A part of an item: what the item shows is at hand, what is beyond it is read from where it is kept.
+    fn piece(&self, id: &ItemId, offset: u64, reply: oneshot::Sender<Result<Piece, NoPiece>>) {
+        let Some(item) = self.machine.state().items.get(id).cloned() else {
+            return drop(reply.send(Err(NoPiece::NoSuchItem)));
+        };
+        let kept = self.machine.key_of(&item).cloned().zip(self.kept.get(&item.from).cloned());
+        tokio::task::spawn_blocking(move || {
+            let read = |offset| kept.and_then(|(key, kept)| kept.read(&key, offset, AT_A_TIME));
+            reply.send(item.piece(offset, AT_A_TIME, read))
+        });
+    }
+
     fn welcome(&mut self, id: ParticipantId, harness: Harness) -> bool {
         if self.ending.is_some() || self.orders.contains_key(&id) || self.leaving.contains_key(&id) {
             debug!(%id, "an agent came that cannot take part");
             return false;
         }
-        let Harness { orders, mut reports } = harness;
+        let Harness { orders, mut reports, kept } = harness;
         self.came += 1;
         let came = self.came;
         self.present.insert(id.clone(), came);
         self.orders.insert(id.clone(), orders);
+        self.kept.insert(id.clone(), kept);
         self.happens(Input::Enrol(id.clone()));
         let reporter = self.reporter.clone();
         tokio::spawn(async move {
@@ -226,6 +248,7 @@ impl Task {
         self.happens(Input::Report(id.clone(), report));
         if gone {
             self.has_gone(&id);
+            self.kept.remove(&id);
             if self.ending.is_some() && self.everybody_is_gone() {
                 self.ended();
             }
@@ -271,7 +294,8 @@ impl Task {
                 Effect::Publish(event) => {
                     changed = true;
                     self.growth.settle(&event);
-                    self.journal.enter(event, at);
+                    let weight = event.weight();
+                    self.journal.enter_heavy(event, at, weight);
                 }
                 Effect::Signal(signal) => {
                     changed = true;

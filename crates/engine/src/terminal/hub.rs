@@ -26,7 +26,8 @@ impl Hub {
     }
 
     pub fn publish(&mut self, event: Event, at: SystemTime) {
-        self.journal.enter(event, at);
+        let weight = if let Event::Space(numbered) = &event { numbered.event.weight() } else { 0 };
+        self.journal.enter_heavy(event, at, weight);
         self.events.send_replace(self.journal.last());
     }
 

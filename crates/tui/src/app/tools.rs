@@ -144,7 +144,16 @@ mod tests {
         };
         let progress = if status.is_over() { Progress::Done } else { Progress::Growing };
         let (from, body) = ("demo".into(), Body::Tool(call));
-        Event::Item(Arc::new(Item { id: id.into(), from, to: None, turn: None, at: at(began), body, progress }))
+        Event::Item(Arc::new(Item {
+            id: id.into(),
+            from,
+            to: None,
+            turn: None,
+            at: at(began),
+            body,
+            progress,
+            extent: None,
+        }))
     }
 
     fn happens(state: &mut State, tools: &mut Tools, now: u64, events: &[Event]) {

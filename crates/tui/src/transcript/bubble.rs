@@ -1,6 +1,7 @@
 //! What somebody said: a person's words as they were typed, an agent's as Markdown.
 
 use ratatui::text::{Line, Span};
+use wh_core::space::extent::size;
 use wh_core::space::item::{Attachment, Progress};
 
 use super::entry::{Drawn, INDENT, Sheet};
@@ -107,33 +108,4 @@ fn chips(sheet: &Sheet<'_>, attachments: &[Attachment]) -> Vec<Line<'static>> {
         }
     }
     rows
-}
-
-/// A size for people: `812 B`, `1.5 kB`, `12 MB`.
-fn size(bytes: u64) -> String {
-    let mut unit = "B";
-    let mut tenths = u128::from(bytes) * 10;
-    for larger in ["kB", "MB", "GB", "TB"] {
-        if tenths < 10_000 {
-            break;
-        }
-        tenths /= 1000;
-        unit = larger;
-    }
-    match (unit, tenths / 10, tenths % 10) {
-        (_, whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {unit}"),
-        (_, whole, _) => format!("{whole} {unit}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_for_people() {
-        for (bytes, said) in [(0, "0 B"), (812, "812 B"), (1_536, "1.5 kB"), (12_000_000, "12 MB"), (1_000, "1 kB")] {
-            assert_eq!(size(bytes), said);
-        }
-    }
 }

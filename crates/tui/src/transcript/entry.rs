@@ -133,6 +133,7 @@ pub(super) fn draw(item: &Item, setting: &Setting, reader: &Reader) -> Lines {
         Body::Notice { level, topic, lines } => remark::notice(&sheet, *level, topic, lines),
         Body::Act { kind, payload, .. } => remark::act(&sheet, kind, payload),
     };
+    drawn.extend(beyond(&sheet));
     if setting.verbose {
         drawn.extend(details(&sheet));
     }
@@ -144,6 +145,15 @@ pub(super) fn draw(item: &Item, setting: &Setting, reader: &Reader) -> Lines {
         line
     }));
     Lines { lines, header: usize::from(setting.gap), folds }
+}
+
+/// Where not all of an item is here: how much is, and how the rest is had.
+fn beyond(sheet: &Sheet<'_>) -> Vec<Line<'static>> {
+    let Some(extent) = sheet.item.extent else { return Vec::new() };
+    let said = format!("… {extent}; all of it: wh output {}", sheet.item.id);
+    let rows = text::wrap(&said, sheet.inner().saturating_sub(2), sheet.inner().saturating_sub(2));
+    let line = |row| Line::from(vec![Span::raw("    "), Span::styled(row, sheet.theme().warning)]);
+    rows.into_iter().map(line).collect()
 }
 
 /// What programs know of an item, and people seldom want to: its id, kind and turn, and what it holds in full.

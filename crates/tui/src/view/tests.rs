@@ -25,7 +25,7 @@ fn start() -> SystemTime {
 
 fn item(id: &str, body: Body, progress: Progress) -> Event {
     let (from, at) = ("demo".into(), start());
-    Event::Item(Arc::new(Item { id: id.into(), from, to: None, turn: None, at, body, progress }))
+    Event::Item(Arc::new(Item { id: id.into(), from, to: None, turn: None, at, body, progress, extent: None }))
 }
 
 fn question(options: usize, accepts_text: bool, lines: usize) -> Body {

@@ -70,9 +70,9 @@ async fn show(place: Place, session: String, person: Person, keys: Keys) -> Resu
     let mut line = Vec::new();
     reader.read_until(b'\n', &mut line).await.map_err(broken)?;
     let response = Response::decode(&line).map_err(|error| broken(error.into()))?;
-    let attached: Attached = response.into_answer().map_err(|Refused { message, .. }| {
-        Failure::new(code::REFUSED, message).hint("wh ls lists the sessions")
-    })?;
+    let attached: Attached = response
+        .into_answer()
+        .map_err(|Refused { message, .. }| Failure::new(code::REFUSED, message).hint("wh ls lists the sessions"))?;
     // What a person's terminal is attached to: here a line to the daemon stands behind it.
     let (surface, mut requests) = Surface::new();
     let bridge = tokio::spawn(async move {
@@ -115,7 +115,12 @@ enum Over {
     Broken,
 }
 
-async fn bridge(attachment: Attachment, reader: BufReader<OwnedReadHalf>, mut writer: OwnedWriteHalf, keys: Keys) -> Over {
+async fn bridge(
+    attachment: Attachment,
+    reader: BufReader<OwnedReadHalf>,
+    mut writer: OwnedWriteHalf,
+    keys: Keys,
+) -> Over {
     let Attachment { output, mut input, mut changes, .. } = attachment;
     let (tell, mut said) = mpsc::channel(1);
     let hears = tokio::spawn(hear(reader, tell));

@@ -77,8 +77,8 @@ impl Audit {
             since: self.since.and_then(|since| SystemTime::now().checked_sub(since)),
             newest: Some(self.newest),
         };
-        let reading = read(&path, &filter)
-            .map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", path.display())))?;
+        let reading =
+            read(&path, &filter).map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", path.display())))?;
         if reading.unreadable > 0 {
             say(&format!("wh: {} lines could not be read", reading.unreadable));
         }

@@ -143,8 +143,14 @@ impl Status {
         }
         print(&format!(
             "the daemon runs\n  process   {}\n  since     {}\n  version   {}\n  sessions  {living} live, {} ended\n  http      {}\n  socket    {}\n  token     {}\n  log       {}\n",
-            daemon.pid, daemon.started_at, daemon.version, sessions.len() - living, daemon.url,
-            socket.display(), token.display(), log.display(),
+            daemon.pid,
+            daemon.started_at,
+            daemon.version,
+            sessions.len() - living,
+            daemon.url,
+            socket.display(),
+            token.display(),
+            log.display(),
         ))?;
         Ok(ExitCode::SUCCESS)
     }

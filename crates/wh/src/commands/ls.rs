@@ -39,8 +39,12 @@ impl Ls {
             say("wh: nothing runs now; start something with: wh new --agent demo");
         } else if self.json {
             let sessions = sessions.iter().map(serde_json::to_string);
-            let lines: Result<String, _> =
-                runs.iter().map(serde_json::to_string).chain(sessions).map(|json| json.map(|json| json_line(&json))).collect();
+            let lines: Result<String, _> = runs
+                .iter()
+                .map(serde_json::to_string)
+                .chain(sessions)
+                .map(|json| json.map(|json| json_line(&json)))
+                .collect();
             print(&lines.map_err(|error| failed(&error))?)?;
         } else {
             let mut lines = Vec::new();

@@ -17,6 +17,7 @@ mod man;
 mod mark;
 mod messages;
 mod new;
+mod output;
 mod play;
 mod rename;
 mod resize;
@@ -64,6 +65,7 @@ pub enum Command {
     Signal(signal::Signal),
     State(state::State),
     Messages(messages::Messages),
+    Output(output::Output),
     Mark(mark::Mark),
     Shot(shot::Shot),
     Play(play::Play),
@@ -99,6 +101,7 @@ impl Command {
             Self::Signal(command) => command.run(),
             Self::State(command) => command.run(),
             Self::Messages(command) => command.run(),
+            Self::Output(command) => command.run(),
             Self::Mark(command) => command.run(),
             Self::Shot(command) => command.run(),
             Self::Play(command) => command.run(),

@@ -142,7 +142,8 @@ impl Place {
 
     /// Starts one in the background, and waits until it can be asked.
     pub fn start(&self, arguments: &[String]) -> Result<DaemonFile, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start the daemon: {error}"));
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start the daemon: {error}"));
         let log = OpenOptions::new()
             .append(true)
             .create(true)
@@ -177,7 +178,8 @@ impl Place {
     /// Asks the daemon to end everything and itself; returns when it is gone. False: there was none.
     pub fn stop(&self) -> Result<bool, Failure> {
         let Some(daemon) = self.living() else { return Ok(false) };
-        let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
         let pid = i32::try_from(daemon.pid).map_err(|error| failed(&error))?;
         kill(Pid::from_raw(pid), Signal::SIGTERM).map_err(|error| failed(&error))?;
         // Its lock is free when it is gone. Whoever waits for that waits in a thread of its own, so that there is an end.

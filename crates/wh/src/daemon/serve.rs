@@ -48,11 +48,7 @@ fn failed(error: &dyn std::fmt::Display) -> Failure {
 }
 
 /// Runs the daemon until it is asked to end. `ready` is told once it can be asked.
-pub async fn serve(
-    place: &Place,
-    arguments: &DaemonArguments,
-    ready: impl FnOnce(&DaemonFile),
-) -> Result<(), Failure> {
+pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnce(&DaemonFile)) -> Result<(), Failure> {
     let mut signals = Signals::new().map_err(|error| failed(&error))?;
     let _lock: Flock<std::fs::File> = match place.claim().map_err(|error| failed(&error))? {
         Some(lock) => lock,
@@ -76,8 +72,8 @@ pub async fn serve(
     write_private(&place.token(), secret.as_bytes()).map_err(|error| failed(&error))?;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
-    let door = socket::bind(&place.socket())
-        .map_err(|error| failed(&format!("{}: {error}", place.socket().display())))?;
+    let door =
+        socket::bind(&place.socket()).map_err(|error| failed(&format!("{}: {error}", place.socket().display())))?;
     let at_socket = tokio::spawn(socket::serve(door, Arc::clone(&daemon), controller, closing.clone()));
     let access = Access { token: Token::new(&secret), any_host: false };
     let router = http::daemon_router(Arc::clone(&daemon), access, closing.clone());
@@ -121,7 +117,10 @@ fn open_store(place: &Place) -> Result<Store, Failure> {
         warn!(path = %path.display(), reason, "the store was damaged and was set aside; what was heard before is not known any more");
     }
     if opening.cut_off > 0 {
-        warn!(count = opening.cut_off, "requests were under way when the last daemon ended; it is not known whether they arrived");
+        warn!(
+            count = opening.cut_off,
+            "requests were under way when the last daemon ended; it is not known whether they arrived"
+        );
     }
     Ok(store)
 }
@@ -161,13 +160,8 @@ fn secret() -> io::Result<String> {
 /// Shows a session's conversation on its terminal, for as long as there is one.
 fn show(spec: UiSpec) -> tokio::task::JoinHandle<()> {
     let UiSpec { host, space, port, me, title, directory, leave } = spec;
-    let options = Options {
-        theme: Theme::dark(),
-        agent: Some(title),
-        directory,
-        stays: Some(leave),
-        ..Options::new(me)
-    };
+    let options =
+        Options { theme: Theme::dark(), agent: Some(title), directory, stays: Some(leave), ..Options::new(me) };
     tokio::spawn(async move {
         let Host { line, sizes, drawn, leave: _asked, exit } = host;
         let left = wh_tui::run(line, sizes, drawn, space, port, options).await;

@@ -16,7 +16,7 @@ const SURVIVOR: &str =
 const CANNOT_HOLD: &str = "positive_data_acceptance";
 
 /// The paths of a conversation; a plain program has none.
-const CONVERSATION: &str = r"/control/(questions|answer|interrupt|command|receipts/.*)|/message|/history";
+const CONVERSATION: &str = r"/control/(questions|answer|interrupt|command|receipts/.*|items/.*)|/message|/history";
 
 /// Holds some of the paths of a plain program against their description.
 #[track_caller]

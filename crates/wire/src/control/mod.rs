@@ -10,12 +10,10 @@ mod stream;
 
 pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
-pub use sessions::{
-    NewSessionRequest, RenameRequest, SessionKind, SessionStatus, SessionSummary, SessionsBody,
-};
+pub use sessions::{NewSessionRequest, RenameRequest, SessionKind, SessionStatus, SessionSummary, SessionsBody};
 pub use space::{
-    AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, QuestionBody, QuestionsBody,
-    ReachedBody, ReceiptBody,
+    AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, OutputBody, QuestionBody,
+    QuestionsBody, ReachedBody, ReceiptBody,
 };
 pub use state::{
     Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, ExitBody,

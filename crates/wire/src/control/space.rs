@@ -1,4 +1,4 @@
-//! What `/control/questions`, `/control/answer`, `/control/interrupt`, `/control/command` and `/control/receipts` take
+//! What `/control/questions`, `/control/items/{id}/output`, `/control/answer`, `/control/interrupt`, `/control/command` and `/control/receipts` take
 //! and give.
 
 use schemars::JsonSchema;
@@ -83,6 +83,23 @@ pub struct OptionBody {
     pub label: String,
     /// `allow_once`, `allow_always`, `reject_once`, `reject_always` or `other`.
     pub kind: String,
+}
+
+/// `GET /control/items/{id}/output`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OutputBody {
+    /// The item's id.
+    pub item: String,
+    /// Where this part begins, in bytes of UTF-8.
+    pub offset: u64,
+    /// This part: what was said or thought, or what a tool gave; a change to a file as a patch.
+    pub text: String,
+    /// Where the next part begins; null at the end.
+    pub next: Option<u64>,
+    /// Bytes that the item itself shows.
+    pub shown: u64,
+    /// Bytes that there are in all.
+    pub whole: u64,
 }
 
 /// `POST /control/answer`.

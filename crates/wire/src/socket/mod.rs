@@ -7,16 +7,17 @@ mod control;
 mod envelope;
 mod stream;
 
+pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
 pub use capabilities::{Capabilities, ControlCapabilities, Limits};
 pub use command::{
-    Attach, Attached, COMMANDS, Command, Create, Created, Health, List, Listed, Seen, Session, Subscribe, Subscribed, WindowSize,
+    Attach, Attached, COMMANDS, Command, Create, Created, Health, List, Listed, Seen, Session, Subscribe, Subscribed,
+    WindowSize,
 };
 pub use control::{
     CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
     ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Decision, Meta,
 };
 pub use envelope::{Body, Credential, ErrorCode, Failure, Request, Response, UNKNOWN_REQUEST, VERSION};
-pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
 pub use stream::{Cursor, StreamLine};
 
 /// Bytes of one line. A text of a megabyte fits even if each of its bytes has to be escaped.

@@ -15,7 +15,7 @@ use wh_wire::acp;
 use super::super::table::Entry;
 use super::setup::{self, Failed, Session};
 use super::{Done, Live, Memory, Next, Unheard};
-use crate::port::{Inside, Start};
+use crate::port::{Inside, Reports, Start};
 use crate::rpc::{Incoming, RpcError};
 
 /// How a process came to its end.
@@ -62,7 +62,7 @@ async fn live(
             Some(Err(Failed::Conversation(why))) if memory.session.is_none() => return Ok(Some(why)),
             Some(Err(Failed::Conversation(why))) => {
                 let text = format!("the conversation is lost: {why}; a new one begins");
-                inside.reports.send(Report::Notice(Level::Error, text)).await.map_err(|_| Unheard)?;
+                inside.reports.send(Report::Notice(Level::Error, text)).await?;
                 memory.session = None;
                 start.resume = None;
                 continue;
@@ -108,7 +108,7 @@ async fn live(
 }
 
 /// Waits where an agent would lose a conversation that it is told too early to go on with.
-async fn settle(entry: &Entry, memory: &Memory, reports: &mpsc::Sender<Report>) {
+async fn settle(entry: &Entry, memory: &Memory, reports: &Reports) {
     let Some(begun) = memory.begun.filter(|_| entry.quirks.kept_by_minute && memory.session.is_some()) else {
         return;
     };
@@ -174,7 +174,7 @@ impl<'a> Live<'a> {
         (entry, launch): (Arc<Entry>, &Launch),
         start: &Start,
         session: Session,
-        reports: &mpsc::Sender<Report>,
+        reports: &Reports,
         done: mpsc::UnboundedSender<Done>,
         memory: &'a mut Memory,
     ) -> (Self, Greeting) {

@@ -29,7 +29,11 @@ async fn half_a_line_and_its_death_fail_the_turn_and_the_next_goes_on() {
     assert!(warnings(&reports).last().unwrap().contains("in the same conversation"));
     run.prompt("more").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!((texts(&reports), outcome), (vec!["new"], Outcome::Completed), "what was said before is not told again");
+    assert_eq!(
+        (texts(&reports), outcome),
+        (vec!["new".to_owned()], Outcome::Completed),
+        "what was said before is not told again"
+    );
     assert!(!reports.iter().any(|report| matches!(report, Report::Item { body: Body::Tool(_), .. })));
     let heard = run.heard();
     let load = heard.iter().find(|line| line["method"] == "session/load").unwrap();

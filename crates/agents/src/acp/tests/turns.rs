@@ -72,7 +72,7 @@ async fn what_nobody_knows_is_refused_or_passed_over() {
     let mut run = Run::new(script).await;
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!((texts(&reports), outcome), (vec!["fine"], Outcome::Completed));
+    assert_eq!((texts(&reports), outcome), (vec!["fine".to_owned()], Outcome::Completed));
     let [warning] = &warnings(&reports)[..] else { panic!("one warning: {reports:?}") };
     assert!(warning.contains("cannot be read"), "{warning}");
     let heard = run.heard();

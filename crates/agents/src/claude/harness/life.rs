@@ -16,7 +16,7 @@ use super::super::calls::CALLS;
 use super::super::{LOG_IN, history, mode_of, modes};
 use super::work::{Prompt, Work};
 use super::{Done, Items, Live, Next, Unheard};
-use crate::port::{Inside, Start};
+use crate::port::{Inside, Reports, Start};
 use crate::program::Program;
 
 /// How long an interrupt may take when the conversation ends anyway.
@@ -208,7 +208,7 @@ impl Live {
     fn new(
         connection: Connection,
         events: Events,
-        reports: &mpsc::Sender<Report>,
+        reports: &Reports,
         done: mpsc::UnboundedSender<Done>,
         (start, program): (&Start, &Program),
         hello: &Value,

@@ -70,7 +70,7 @@ async fn dropping_the_orders_ends_it_in_the_middle_of_a_turn() {
     rig.prompt("/demo edit").await;
     rig.until(|report| matches!(report, Report::Asked { .. })).await;
     assert!(folder_in(place.path()).is_some());
-    let Harness { orders, mut reports } = rig.harness;
+    let Harness { orders, mut reports, .. } = rig.harness;
     drop(orders);
     assert_eq!(reports.recv().await, Some(Report::Gone(None)));
     assert_eq!(folder_in(place.path()), None);
@@ -81,7 +81,7 @@ async fn dropping_the_orders_ends_it_in_the_middle_of_a_turn() {
 async fn it_ends_when_nobody_hears_it() {
     let (place, mut rig) = rig();
     rig.turn("/demo edit", agreeable).await;
-    let Harness { orders, reports } = rig.harness;
+    let Harness { orders, reports, .. } = rig.harness;
     drop(reports);
     tokio::time::timeout(FOREVER, orders.closed()).await.expect("the agent hangs");
     assert_eq!(folder_in(place.path()), None);

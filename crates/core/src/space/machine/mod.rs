@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::command::{Command, Done, Refusal};
 use super::event::{Activity, Event, Evidence, Role, Status, StreamFrame};
-use super::harness::{Order, Report};
+use super::harness::{Key, Order, Report};
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use super::receipt::{Receipt, Stage};
@@ -132,6 +132,12 @@ impl Space {
         &self.state
     }
 
+    /// What the harness of this item's owner calls it.
+    pub fn key_of(&self, item: &Item) -> Option<&Key> {
+        let session = self.sessions.get(&item.from)?;
+        session.items.iter().find(|(_, id)| **id == item.id).map(|(key, _)| key)
+    }
+
     /// When [`Input::Tick`] must come if nothing else happens before, by the wall clock.
     pub fn wake_at(&self) -> Option<SystemTime> {
         let pauses = self.state.participants.values().filter_map(|one| one.paused.as_ref()?.until);
@@ -199,7 +205,7 @@ impl Space {
         let id = self.item_id(letter);
         let turn = self.sessions.get(&from).and_then(|session| session.turn.clone());
         let at = self.now.time;
-        self.put(Item { id: id.clone(), from, to, turn, at, body, progress: Progress::Done });
+        self.put(Item { id: id.clone(), from, to, turn, at, body, progress: Progress::Done, extent: None });
         id
     }
 

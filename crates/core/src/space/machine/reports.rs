@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::command::Done;
 use super::super::event::{Acknowledgement, Event, Pause, StreamFrame};
+use super::super::extent::Extent;
 use super::super::harness::{Key, Outcome, PauseReport, Report};
 use super::super::item::{Body, Item, Level, Progress};
 use super::super::name::{ItemId, ParticipantId, TurnId};
@@ -43,8 +44,14 @@ impl Space {
                 let me = self.state.me.clone();
                 self.whole('m', me, Some(vec![id.clone()]), Body::Text { text, attachments: Vec::new() });
             }
-            Report::Item { key, body, done } => self.item(id, key, body, done),
-            Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens),
+            Report::Item { key, body, done } => self.item(id, key, body, done, None),
+            Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens, None),
+            Report::Finished(key) => self.finished(id, &key),
+            Report::Shortened(report, extent) => match *report {
+                Report::Item { key, body, done } => self.item(id, key, body, done, Some(extent)),
+                Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens, Some(extent)),
+                other => self.report(id, other),
+            },
             Report::Retracted(key) => self.retracted(id, &key),
             Report::Asked { key, question } => {
                 let (item, turn) = (self.item_id('q'), self.turn_of(id));
@@ -54,7 +61,7 @@ impl Space {
                 }
                 let body = Body::Question { question, closing: None };
                 let (from, at) = (id.clone(), self.now.time);
-                self.put(Item { id: item, from, to: None, turn, at, body, progress: Progress::Growing });
+                self.put(Item { id: item, from, to: None, turn, at, body, progress: Progress::Growing, extent: None });
             }
             Report::Withdrew(key) => {
                 if let Some(question) = self.known(id, &key) {
@@ -96,32 +103,34 @@ impl Space {
         self.sessions.get(id)?.items.get(key).cloned()
     }
 
-    fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool) {
+    fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool, extent: Option<Extent>) {
         let progress = if done { Progress::Done } else { Progress::Growing };
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
         let item = match known {
-            Some(known) => Item { body, progress, ..(*known).clone() },
+            Some(known) => Item { body, progress, extent, ..(*known).clone() },
             None => {
                 let (id, turn) = (self.item_id('i'), self.turn_of(from));
                 if let Some(session) = self.sessions.get_mut(from) {
                     session.learn(key, id.clone());
                 }
-                Item { id, from: from.clone(), to: None, turn, at: self.now.time, body, progress }
+                Item { id, from: from.clone(), to: None, turn, at: self.now.time, body, progress, extent }
             }
         };
         self.put(item);
     }
 
-    fn grew(&mut self, from: &ParticipantId, key: Key, more: &str, cost: Option<u64>) {
+    fn grew(&mut self, from: &ParticipantId, key: Key, more: &str, cost: Option<u64>, extent: Option<Extent>) {
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
         let Some(mut item) = known else {
             let body = Body::Text { text: more.to_owned(), attachments: Vec::new() };
-            return self.item(from, key, body, false);
+            return self.item(from, key, body, false, extent);
         };
         if item.progress != Progress::Growing {
             return;
         }
-        match &mut Arc::make_mut(&mut item).body {
+        let grown = Arc::make_mut(&mut item);
+        grown.extent = extent.or(grown.extent);
+        match &mut grown.body {
             Body::Text { text, .. } => text.push_str(more),
             Body::Thought { text, tokens, .. } => {
                 text.push_str(more);
@@ -129,12 +138,20 @@ impl Space {
             }
             Body::Tool(call) => match call.output.last_mut() {
                 Some(super::super::item::Output::Text(text)) => text.push_str(more),
+                _ if more.is_empty() => {}
                 _ => call.output.push(super::super::item::Output::Text(more.to_owned())),
             },
             Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => return,
         }
         self.state.put(Arc::clone(&item));
         self.effects.push(Effect::Signal(Signal::Item(item)));
+    }
+
+    fn finished(&mut self, from: &ParticipantId, key: &Key) {
+        let known = self.known(from, key).and_then(|id| self.state.items.get(&id).cloned());
+        if let Some(item) = known.filter(|item| item.progress == Progress::Growing) {
+            self.put(Item { progress: Progress::Done, ..(*item).clone() });
+        }
     }
 
     fn retracted(&mut self, from: &ParticipantId, key: &Key) {

@@ -1,7 +1,9 @@
 //! What the paths of the conversation take and answer.
 
 use serde_json::json;
-use wh_wire::control::{AnswerRequest, CommandRequest, DoneBody, InterruptRequest, QuestionsBody, ReceiptBody};
+use wh_wire::control::{
+    AnswerRequest, CommandRequest, DoneBody, InterruptRequest, OutputBody, QuestionsBody, ReceiptBody,
+};
 use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 
 use super::operations::{Describe, Operation, Schemas};
@@ -46,6 +48,21 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
         .gives::<ReceiptBody>(200, "How far it is.")
         .fails(400, "That cannot be a request_id.")
         .fails(404, "No such command is known.")
+        .fails(503, NONE)
+        .done(),
+        Describe::new(
+            schemas,
+            "get",
+            "/control/items/{id}/output",
+            "output",
+            "A part of what was said or what a tool gave, also of what is beyond what the item shows.",
+        )
+        .path_parameter("id", json!({"type": "string", "minLength": 1}))
+        .query("offset", json!({"type": "integer", "minimum": 0}), "From this byte on; 0 unless said otherwise.")
+        .gives::<OutputBody>(200, "The part, and where the next begins.")
+        .fails(400, "The query is not what it should be, or the offset is beyond the end.")
+        .fails(404, "There is no such item, or it has no output.")
+        .fails(410, "That part is not kept any more.")
         .fails(503, NONE)
         .done(),
         Describe::new(schemas, "post", "/message", "message", "Say something to the agent, as if typed and sent.")

@@ -34,12 +34,18 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             .fails(408, "The body did not arrive in time.")
             .fails(409, "A session that lives has the name.")
             .done(),
-        Describe::new(schemas, "delete", "/sessions/{session}", "end_session", "End a session and all that it started.")
-            .path_parameter("session", id())
-            .query("now", json!({"type": "string"}), "Kill it at once instead of asking first.")
-            .query("forget", json!({"type": "string"}), "Forget it too, with its history.")
-            .gives::<SessionSummary>(200, "It has ended.")
-            .fails(404, "There is no such session.")
-            .done(),
+        Describe::new(
+            schemas,
+            "delete",
+            "/sessions/{session}",
+            "end_session",
+            "End a session and all that it started.",
+        )
+        .path_parameter("session", id())
+        .query("now", json!({"type": "string"}), "Kill it at once instead of asking first.")
+        .query("forget", json!({"type": "string"}), "Forget it too, with its history.")
+        .gives::<SessionSummary>(200, "It has ended.")
+        .fails(404, "There is no such session.")
+        .done(),
     ]
 }

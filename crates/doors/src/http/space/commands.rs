@@ -20,8 +20,8 @@ use wh_wire::control::{
 use super::state::kind_name;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
-use crate::time::iso;
 use crate::http::{Door, body};
+use crate::time::iso;
 
 pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
     let Some(conversation) = &door.conversation else { return Ok(Json(QuestionsBody { questions: Vec::new() })) };

@@ -2,6 +2,7 @@
 
 mod commands;
 mod happened;
+mod output;
 mod remote;
 mod state;
 
@@ -10,6 +11,7 @@ use wh_client::Conversation;
 pub(crate) use commands::questions_of;
 pub(super) use commands::{answer, command, interrupt, questions, receipt};
 pub(super) use happened::event_body;
+pub(super) use output::output;
 pub(super) use remote::{history, message};
 pub(super) use state::{fill, messages};
 

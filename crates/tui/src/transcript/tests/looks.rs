@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use wh_core::slash;
 use wh_core::space::event::StreamFrame;
+use wh_core::space::extent::Extent;
 use wh_core::space::item::{Attachment, Level, Output, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Answer, Choice, Closing, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::{ItemId, StreamId};
@@ -170,6 +171,20 @@ fn tools(bench: &mut Bench) {
 #[test]
 fn tool_cards() {
     insta::assert_snapshot!(pictures(tools));
+}
+
+#[test]
+fn what_is_not_shown_whole_says_how_much_is_and_where_the_rest_is() {
+    let mut bench = Bench::new(60, 9);
+    let output = vec![Output::Text("first line\n".repeat(2))];
+    bench.put("demo", 7, call(ToolStatus::Completed, "Run the tests", Value::Null, output), Progress::Done);
+    let item = Arc::clone(bench.state.items.at(0).unwrap());
+    assert!(!bench.frame().concat().contains("shown"));
+    let mut bench = Bench::new(60, 9);
+    let extent = Some(Extent { shown: 50_000, whole: 3_240_000 });
+    bench.state.put(Arc::new(Item { extent, ..(*item).clone() }));
+    let frame = bench.frame();
+    assert!(frame.contains(&"     … 50 KB of 3.2 MB shown; all of it: wh output i7".to_owned()), "{frame:#?}");
 }
 
 #[test]

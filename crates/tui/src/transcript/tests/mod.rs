@@ -65,6 +65,7 @@ impl Bench {
             at: at(number as u64),
             body,
             progress,
+            extent: None,
         }));
     }
 

@@ -1,5 +1,6 @@
 //! The space with the built-in agent, in its terminal UI, through the door.
 
+mod bounded;
 mod choosing;
 mod claude;
 mod codex;
