@@ -1,18 +1,18 @@
 //! Who may control what: what can be decided about a control message before anything is done, without a store and without a clock.
 //!
-//! The whole way of a message, of which the steps in brackets are others':
+//! The whole way of a message; from the fifth step on it is others who do it:
 //!
 //! 1. shape, version and fields: [`ControlRequest::decode`], and then [`Gate::admit`] for the length of names;
 //! 2. age and skew, so that a message that was recorded cannot be played again later;
 //! 3. limits on the text;
 //! 4. authorisation: who asks is proven, is who the message says, is in the team, and may do this to this session;
-//! 5. [lookup of a repetition], answered as [`dedupe::Entry::repeated`] says;
-//! 6. [liveness: is there such a session, and does it take anything];
-//! 7. [the text behind a reference is read and verified];
-//! 8. [durable insert of `Pending`];
-//! 9. [execution];
-//! 10. [durable result], see [`dedupe::Entry::after`];
-//! 11. [the acknowledgement].
+//! 5. lookup of a repetition, answered as [`dedupe::Entry::repeated`] says;
+//! 6. liveness: is there such a session, and does it take anything;
+//! 7. the text behind a reference is read and verified;
+//! 8. durable insert of [`dedupe::Entry::begun`];
+//! 9. execution;
+//! 10. durable result, see [`dedupe::Entry::after`];
+//! 11. the acknowledgement.
 //!
 //! Nothing that is refused before step 8 uses up the message's name: the sender may put things right and send it again under the same
 //! name. What is remembered is looked up before liveness, so that a retry hears what became of the first also when the session has ended
