@@ -17,6 +17,10 @@ const DEPTH: usize = 1024;
 /// How many jobs are committed together at most, so that the first of them does not wait for too many others.
 const MOST_TOGETHER: usize = 256;
 
+/// How long is waited for the rest of those who were answered together, who mostly ask again together: a fraction of a
+/// sync. Without it the first of them would be committed alone while all the others wait for the next commit.
+const GATHER: Duration = Duration::from_micros(150);
+
 /// How long after a drain that failed the next one is tried, unless somebody asks for it.
 const REST: Duration = Duration::from_secs(1);
 
@@ -111,6 +115,8 @@ struct Waiting {
     jobs: VecDeque<Box<dyn Job>>,
     later: Later,
     closed: bool,
+    /// How many were taken the last time.
+    last: usize,
 }
 
 /// What the thread is to do next.
@@ -126,7 +132,7 @@ pub(super) enum Next {
 impl Queue {
     /// An empty queue.
     pub fn new(later: Later) -> Self {
-        let waiting = Waiting { jobs: VecDeque::new(), later, closed: false };
+        let waiting = Waiting { jobs: VecDeque::new(), later, closed: false, last: 0 };
         Self { waiting: Mutex::new(waiting), wake: Condvar::new(), room: Semaphore::new(DEPTH) }
     }
 
@@ -180,9 +186,17 @@ impl Queue {
     /// Waits for something to do; for the chores not beyond `chores`.
     pub fn next(self: &Arc<Self>, chores: Option<Instant>) -> Next {
         let mut waiting = self.lock();
+        // Counted from here, where the last have just been answered: who comes later finds nobody to wait for.
+        let gathered = Instant::now() + GATHER;
         loop {
             let (now, due) = (Instant::now(), waiting.later.due());
             let drain = due.is_some_and(|due| due <= now) || (waiting.closed && !waiting.later.is_empty());
+            let several = !waiting.jobs.is_empty() && waiting.jobs.len() < waiting.last && !waiting.closed;
+            if several && now < gathered {
+                let patience = gathered.saturating_duration_since(now);
+                waiting = self.wake.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
             if drain || !waiting.jobs.is_empty() {
                 return Next::Jobs(self.take(waiting, drain));
             }
@@ -205,6 +219,7 @@ impl Queue {
 
     fn take(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>, drain: bool) -> Vec<Box<dyn Job>> {
         let many = waiting.jobs.len().min(MOST_TOGETHER);
+        waiting.last = many;
         let jobs: Vec<Box<dyn Job>> = waiting.jobs.drain(..many).collect();
         let drain = drain || jobs.iter().any(|job| job.touches() != Touches::Nothing);
         let later = (drain && !waiting.later.is_empty()).then(|| waiting.later.take());
