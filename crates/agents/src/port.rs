@@ -121,12 +121,18 @@ pub struct Start {
     pub mode: Option<String>,
     /// Which conversation it goes on with; `None` is a new one.
     pub resume: Option<Resume>,
+    /// When the conversation began that it goes on with, or a little later, if that is known.
+    pub begun: Option<SystemTime>,
     /// Modes that skip permissions may be entered, at the start or later. Whoever asks for one without this is refused.
     pub may_skip_permissions: bool,
     /// What its command line has beside what wh puts there.
     pub arguments: Vec<OsString>,
     /// What its environment has beside what wh leaves there. `None` takes a variable away.
     pub environment: BTreeMap<OsString, Option<OsString>>,
+    /// It may leave behind what it needs in order to be gone on with later, where only wh's word decides that.
+    pub keeps: bool,
+    /// One that goes on with a conversation tells what was said in it. Not wanted by those who know it already.
+    pub recalls: bool,
 }
 
 /// A conversation to go on with.
@@ -146,9 +152,21 @@ impl Start {
             model: None,
             mode: None,
             resume: None,
+            begun: None,
             may_skip_permissions: false,
             arguments: Vec::new(),
             environment: BTreeMap::new(),
+            keeps: false,
+            recalls: true,
+        }
+    }
+
+    /// A text without the name of the conversation that was asked for: that name stays inside. One so short that it could
+    /// be a part of any word is left.
+    pub(crate) fn discreet(&self, text: &str) -> String {
+        match &self.resume {
+            Some(Resume::Named(name)) if name.len() >= 6 => text.replace(name.as_str(), "it"),
+            _ => text.to_owned(),
         }
     }
 }

@@ -113,6 +113,11 @@ impl Live<'_> {
         Ok(())
     }
 
+    /// Says by what the conversation can be gone on with, where the agent can do that.
+    async fn tell_kept(&self, spoken: bool) -> Result<(), Unheard> {
+        self.tell(Report::Kept((self.lasts && spoken).then(|| self.session.clone()))).await
+    }
+
     async fn warn(&self, text: String) -> Result<(), Unheard> {
         self.tell(Report::Notice(Level::Warning, text)).await
     }
@@ -225,12 +230,14 @@ impl Live<'_> {
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": text }] });
         match self.peer.begin("session/prompt", params, None).await {
             Ok(reply) => {
-                self.prompted = true;
+                let first = !std::mem::replace(&mut self.prompted, true);
                 self.memory.turns += 1;
                 let number = self.memory.turns;
                 self.turn = Some(Turn { id: turn.clone(), number, begun: false, interrupted: false });
                 self.aside(move |_| async move { Done::Prompted(number, reply.wait().await) });
-                self.tell(Report::Delivered(turn)).await
+                self.tell(Report::Delivered(turn)).await?;
+                // One that nothing was said in is not kept by all of them.
+                if first { self.tell_kept(true).await } else { Ok(()) }
             }
             Err(error) => self.tell(Report::Ended(turn, Outcome::Failed(error.to_string()))).await,
         }

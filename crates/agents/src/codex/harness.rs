@@ -173,6 +173,11 @@ impl Live {
         self.reports.send(report).await
     }
 
+    /// Says by what the conversation can be gone on with.
+    async fn tell_kept(&self) -> Result<(), Unheard> {
+        self.tell(Report::Kept(self.spoken.then(|| self.thread.clone()))).await
+    }
+
     async fn tell_all(&self, reports: Vec<Report>) -> Result<(), Unheard> {
         for report in reports {
             self.tell(report).await?;
@@ -294,9 +299,9 @@ impl Live {
                     begun: false,
                     interrupted: false,
                 });
-                self.spoken = true;
                 self.aside(|_| async move { Done::Turn(id, reply.wait().await) });
-                self.tell(Report::Delivered(turn)).await
+                self.tell(Report::Delivered(turn)).await?;
+                if std::mem::replace(&mut self.spoken, true) { Ok(()) } else { self.tell_kept().await }
             }
             Err(error) => self.tell(Report::Ended(turn, Outcome::Failed(error.to_string()))).await,
         }
@@ -373,6 +378,7 @@ impl Live {
                         self.thread.clone_from(&started.thread.id);
                         self.status = started.thread.status;
                         self.spoken = false;
+                        self.tell_kept().await?;
                         self.holds(&started).await?;
                         Ok(Value::Null)
                     }

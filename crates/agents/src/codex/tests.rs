@@ -130,8 +130,9 @@ async fn a_turn_goes_through_its_stages_whatever_else_is_said() {
     assert_eq!((can.model.as_deref(), can.mode.as_deref()), (Some("m"), Some("auto")));
     assert_eq!(can.modes.len(), 3, "no mode that skips permissions");
     bench.prompt("t1").await;
-    let (outcome, reports) = bench.ended().await;
+    let (outcome, mut reports) = bench.ended().await;
     assert_eq!(outcome, Outcome::Completed);
+    reports.retain(|report| !matches!(report, Report::Kept(_)));
     let turn = || TurnId::from("t1");
     assert_eq!(reports[..3], [Report::Delivered(turn()), Report::Submitted(turn()), Report::Started(turn())]);
     assert_eq!(texts(&reports), ["refused", "hello"]);
@@ -360,4 +361,29 @@ async fn who_cannot_be_started_is_gone_with_words() {
     let mut bench = Bench::new("echo 'no config' >&2; exit 2");
     let all = bench.until(|report| matches!(report, Report::Gone(_))).await;
     assert_eq!(all, [Report::Gone(Some("it exited with 2: no config".to_owned()))]);
+}
+
+#[tokio::test]
+async fn it_says_by_what_it_can_be_gone_on_with_once_something_was_said() {
+    let kept = |reports: &[Report]| -> Vec<Option<String>> {
+        let told = reports.iter().filter_map(|report| match report {
+            Report::Kept(name) => Some(name.clone()),
+            _ => None,
+        });
+        told.collect()
+    };
+    let script = r#"
+        hello; next; turn; done_with
+        next; reply '{"thread":{"id":"U","status":{"type":"idle"}},"model":"m"}'
+        while next; do reply '{}'; done"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert_eq!(kept(&reports), [Some("T".to_owned())]);
+    bench.order(Order::Call { id: 2, call: Call::Clear }).await;
+    let cleared = bench.until(|report| matches!(report, Report::Called(2, Ok(_)))).await;
+    assert_eq!(kept(&cleared), [None]);
+    bench.prompt("t2").await;
+    let spoken = bench.until(|report| matches!(report, Report::Delivered(_))).await;
+    assert_eq!(kept(&spoken), [Some("U".to_owned())]);
 }

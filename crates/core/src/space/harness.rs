@@ -253,6 +253,10 @@ pub enum Report {
     Usage(Usage),
     /// A call was carried out, or not and why not.
     Called(u64, Result<Value, String>),
+    /// What the agent itself calls the conversation that it is in, so that a later one can go on with it. `None`: the one
+    /// that it is in now cannot be gone on with, or not yet. Told as soon as it is known, and again when it changes. It is
+    /// for whoever keeps sessions, and for nobody else: nothing of it becomes part of the space.
+    Kept(Option<String>),
     /// wh has something to say about it.
     Notice(Level, String),
     /// The agent is gone, and why if that was not asked for.

@@ -51,18 +51,21 @@ async fn live(
     mut inside: Inside,
 ) -> Result<Option<String>, Unheard> {
     let mut kept = VecDeque::new();
-    let mut memory = Memory::default();
+    let mut memory = Memory { begun: start.resume.as_ref().and(start.begun), ..Memory::default() };
     let mut anew = None;
     loop {
         let session = match connect(entry.clone(), launch, &start, &mut memory, &mut inside, &mut kept).await {
             None => return Ok(None),
             Some(Ok(session)) => session,
-            Some(Err(Failed::Altogether(why))) => return Ok(Some(why)),
+            Some(Err(Failed::Altogether(why))) => return Ok(Some(start.discreet(&why))),
             // Whoever named the conversation wants that one and no other.
-            Some(Err(Failed::Conversation(why))) if memory.session.is_none() => return Ok(Some(why)),
+            Some(Err(Failed::Conversation(why))) if memory.session.is_none() => {
+                return Ok(Some(start.discreet(&why)));
+            }
             Some(Err(Failed::Conversation(why))) => {
                 let text = format!("the conversation is lost: {why}; a new one begins");
                 inside.reports.send(Report::Notice(Level::Error, text)).await?;
+                inside.reports.send(Report::Kept(None)).await?;
                 memory.session = None;
                 start.resume = None;
                 continue;
@@ -108,8 +111,9 @@ async fn live(
 }
 
 /// Waits where an agent would lose a conversation that it is told too early to go on with.
-async fn settle(entry: &Entry, memory: &Memory, reports: &Reports) {
-    let Some(begun) = memory.begun.filter(|_| entry.quirks.kept_by_minute && memory.session.is_some()) else {
+async fn settle(entry: &Entry, start: &Start, memory: &Memory, reports: &Reports) {
+    let goes_on = memory.session.is_some() || start.resume.is_some();
+    let Some(begun) = memory.begun.filter(|_| entry.quirks.kept_by_minute && goes_on) else {
         return;
     };
     let wait = rest_of_minute(begun, SystemTime::now());
@@ -139,7 +143,7 @@ async fn connect(
 ) -> Option<Result<Session, Failed>> {
     let reports = inside.reports.clone();
     let connecting = async {
-        settle(&entry, memory, &reports).await;
+        settle(&entry, start, memory, &reports).await;
         setup::session(entry, launch, start, memory).await
     };
     tokio::pin!(connecting);
@@ -204,6 +208,9 @@ impl<'a> Live<'a> {
     /// Says that it can be used, and what was heard on the way here: its end, perhaps.
     async fn greet(&mut self, greeting: Greeting, anew: Option<u64>) -> Result<Option<Closed>, Unheard> {
         self.ready().await?;
+        if self.replays || anew.is_some() {
+            self.tell_kept(self.replays).await?;
+        }
         if let Some(call) = anew {
             self.tell(Report::Called(call, Ok(Value::Null))).await?;
         }

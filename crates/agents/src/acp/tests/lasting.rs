@@ -127,3 +127,57 @@ async fn it_ends_while_it_is_still_being_set_up() {
     let run = Run::new("next; rest").await;
     run.end().await;
 }
+
+/// By what the conversation can be gone on with, as it was told.
+fn kept(reports: &[Report]) -> Vec<Option<&str>> {
+    let told = reports.iter().filter_map(|report| match report {
+        Report::Kept(name) => Some(name.as_deref()),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn it_says_by_what_it_can_be_gone_on_with_once_something_was_said() {
+    let once = r#"hello; next; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(once).await;
+    run.prompt("go").await;
+    assert_eq!(kept(&run.ended().await.0), [Some("s")]);
+    run.order(Order::Call { id: 7, call: wh_core::space::harness::Call::Restart }).await;
+    let anew = run.until(|report| matches!(report, Report::Called(7, Ok(_)))).await;
+    assert_eq!(kept(&anew), [None], "a new conversation is another one");
+    run.end().await;
+    let named = |start: &mut Start| start.resume = Some(Resume::Named("s".to_owned()));
+    let mut run = Run::with(r#"next; reply "$HELLO"; next; reply "$SESSION"; rest"#, named).await;
+    assert_eq!(kept(&run.until(|report| matches!(report, Report::Kept(_))).await), [Some("s")]);
+    run.end().await;
+    let forgetful =
+        r#"next; reply '{"protocolVersion":1}'; next; reply "$SESSION"; next; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(forgetful).await;
+    run.prompt("go").await;
+    assert!(kept(&run.ended().await.0).iter().all(Option::is_none), "one that cannot go on says no name");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn why_it_is_not_gone_on_with_is_said_without_its_name() {
+    let named = |start: &mut Start| start.resume = Some(Resume::Named("secret-name".to_owned()));
+    let run = Run::with(r#"next; reply "$HELLO"; next; fail -32602 "no session secret-name here"; rest"#, named).await;
+    assert_eq!(run.gone().await.as_deref(), Some("no session it here"));
+}
+
+#[tokio::test]
+async fn a_conversation_that_would_be_lost_by_haste_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut start = Start::new(folder.path());
+    start.arguments = vec![format!("{PRELUDE} touch started; next; rest").into()];
+    start.resume = Some(Resume::Named("s".to_owned()));
+    // A whole minute is left of the minute in which it began, however long this takes.
+    start.begun = Some(std::time::SystemTime::now() + Duration::from_secs(60));
+    let entry = Entry { quirks: Quirks { kept_by_minute: true, ..FAKE.quirks }, ..FAKE };
+    let harness = Acp { entry, keeper: None }.start(start).await.unwrap();
+    let mut run = Run { harness, folder, turns: 0 };
+    assert!(matches!(run.next().await, Report::Notice(Level::Info, text) if text.contains("can go on")));
+    assert!(!run.folder.path().join("started").exists(), "it is not asked before");
+    run.end().await;
+}

@@ -16,7 +16,7 @@ use super::super::calls::CALLS;
 use super::super::{LOG_IN, history, mode_of, modes};
 use super::work::{Prompt, Work};
 use super::{Done, Items, Live, Next, Unheard};
-use crate::port::{Inside, Reports, Start};
+use crate::port::{Inside, Reports, Resume, Start};
 use crate::program::Program;
 
 /// How long an interrupt may take when the conversation ends anyway.
@@ -75,10 +75,12 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
                     let reason = said(&error).replace(&session, "it");
                     let text = format!("the conversation could not be taken up again ({reason}); a new one begins");
                     let _ = course.inside.reports.send(Report::Notice(Level::Error, text)).await;
+                    let _ = course.inside.reports.send(Report::Kept(None)).await;
                     course.options = course.options.clone().without_resume();
+                    course.start.resume = None;
                     continue;
                 }
-                None => return Ok(Some(said(&error))),
+                None => return Ok(Some(course.start.discreet(&said(&error)))),
             },
         };
         let (done, mut came) = mpsc::unbounded_channel();
@@ -90,10 +92,13 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
         }
         if !std::mem::replace(&mut course.recalled, true) {
             let history = history::of(&course.start).await;
-            live.tell_all(history.reports).await?;
+            if course.start.recalls {
+                live.tell_all(history.reports).await?;
+            }
             live.checkpoints = history.checkpoints;
         }
         live.tell(Report::Ready(live.capabilities.clone())).await?;
+        live.tell(Report::Kept(course.kept_name())).await?;
         if let Some(call) = anew.take() {
             live.tell(Report::Called(call, Ok(Value::Null))).await?;
         }
@@ -107,7 +112,7 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
                 live.fail_all("a new conversation was begun").await?;
                 course.keep_choices(&live.capabilities);
                 course.options = course.options.clone().without_resume();
-                (course.resumed, anew) = (None, Some(call));
+                (course.resumed, course.start.resume, anew) = (None, None, Some(call));
                 live.forget();
                 before = Some(live);
             }
@@ -154,6 +159,14 @@ impl Course {
                 },
             }
         }
+    }
+
+    /// What the conversation is called that was just gone on with; a new one has no name before its first turn.
+    fn kept_name(&self) -> Option<String> {
+        self.resumed.clone().or_else(|| match &self.start.resume {
+            Some(Resume::Named(name)) => Some(name.clone()),
+            Some(Resume::Latest) | None => None,
+        })
     }
 
     /// Waits for something to do; false if that is to end.

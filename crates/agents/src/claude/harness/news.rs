@@ -70,6 +70,8 @@ impl Live {
             Message::ConversationReset(reset) => {
                 self.session = Some(reset.new_conversation_id);
                 self.checkpoints.clear();
+                // Nothing was said in it, and what is empty is not kept: its first turn tells.
+                self.tell(Report::Kept(None)).await?;
                 self.tell(Report::Notice(Level::Info, "the conversation begins anew".to_owned())).await
             }
             Message::CommandLifecycle(_)
@@ -150,6 +152,7 @@ impl Live {
             self.checkpoints.extend(newest);
         }
         self.session = Some(init.session_id);
+        self.tell(Report::Kept(self.session.clone())).await?;
         self.version = init.claude_code_version.or(self.version.take());
         let changed = init.permission_mode.as_ref().is_some_and(|mode| self.note_mode(mode));
         if changed {

@@ -81,7 +81,7 @@ async fn live(ways: &mut Ways) -> Result<Option<String>, Unheard> {
         let connected = match meanwhile(connecting, &mut ways.inside.orders, &mut kept).await {
             None => return Ok(None),
             Some(Ok(connected)) => connected,
-            Some(Err(error)) => return Ok(Some(in_words(&error, false))),
+            Some(Err(error)) => return Ok(Some(ways.start.discreet(&in_words(&error, false)))),
         };
         let (done, mut came) = mpsc::unbounded_channel();
         let mut live = Live::new(connected, ways, done, choice);
@@ -275,6 +275,10 @@ impl Live {
             self.capabilities.models.insert(0, Named { id: model, title });
         }
         self.tell(Report::Ready(self.capabilities.clone())).await?;
+        // Of a new conversation there is something to say only where one was before it.
+        if self.spoken || anew.is_some() || notice.is_some() {
+            self.tell_kept().await?;
+        }
         if let Some(call) = anew {
             self.tell(Report::Called(call, Ok(Value::Null))).await?;
         }

@@ -86,6 +86,8 @@ impl Space {
             Report::StreamClosed(key) => self.stream_closed(id, &key),
             Report::Usage(usage) => self.publish(Event::Usage(id.clone(), usage)),
             Report::Called(call, result) => self.called(call, result),
+            // Whoever keeps sessions takes it before it comes here.
+            Report::Kept(_) => {}
             Report::Notice(level, text) => self.notice(level, topic(level), vec![text]),
             Report::Gone(reason) => self.gone(id, reason),
         }
