@@ -39,17 +39,20 @@ impl Stage {
             Call::Forget { newest, count } => {
                 let (gone, end) =
                     (self.memory.forget(newest, count.unwrap_or(1)), if newest { "newest" } else { "oldest" });
+                self.keep();
                 self.put(Report::Usage(self.memory.usage())).await?;
                 format!("Forgot the {end} {gone}; {} left.", self.memory.len())
             }
             Call::Clear => {
                 let gone = self.memory.forget(true, u64::MAX);
+                self.keep();
                 self.put(Report::Usage(self.memory.usage())).await?;
                 format!("Forgot all {gone}.")
             }
             Call::Compact { tokens } => {
                 let before = self.memory.tokens();
                 self.memory.compact(tokens);
+                self.keep();
                 self.put(Report::Usage(self.memory.usage())).await?;
                 format!("From {before} tokens to {}.", self.memory.tokens())
             }
@@ -98,6 +101,7 @@ impl Stage {
         self.allowed.clear();
         self.memory.forget(true, u64::MAX);
         self.folder.remove();
+        self.turn_the_page().await?;
         for stream in std::mem::take(&mut self.streams) {
             self.put(Report::StreamClosed(stream.key)).await?;
         }

@@ -24,6 +24,19 @@ pub(super) fn tokens(text: &str) -> u64 {
 }
 
 impl Memory {
+    /// What was remembered before, and had been used by then.
+    pub fn of(entries: impl Iterator<Item = u64>, input: u64, output: u64) -> Self {
+        let mut memory = Self { entries: VecDeque::new(), input, output };
+        // Somebody may have written the file by hand.
+        entries.take(MOST).for_each(|tokens| memory.push(tokens.min(LIMIT)));
+        memory
+    }
+
+    /// All of it, in order to be kept: the entries, what was read and what was written.
+    pub fn parts(&self) -> (impl Iterator<Item = u64> + '_, u64, u64) {
+        (self.entries.iter().copied(), self.input, self.output)
+    }
+
     /// Takes in what was said to it; all that it remembers is read again with that.
     pub fn read(&mut self, tokens: u64) {
         self.push(tokens);
@@ -108,7 +121,7 @@ mod tests {
     use super::*;
 
     fn of(entries: &[u64]) -> Memory {
-        Memory { entries: entries.iter().copied().collect(), ..Memory::default() }
+        Memory::of(entries.iter().copied(), 0, 0)
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod calls;
 mod chance;
 mod character;
 mod folder;
+mod kept;
 mod memory;
 mod speech;
 mod stage;
@@ -22,9 +23,12 @@ use wh_core::space::harness::Named;
 
 use crate::port::{
     Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Resume, Start, StartError,
+    Surroundings,
 };
 use character::{Character, Mode, Model, known, models, modes};
-use stage::Stage;
+use kept::{Conversation, Shelf};
+use memory::Memory;
+use stage::{Beginning, Stage};
 
 /// What it is chosen by.
 pub const ID: &str = "demo";
@@ -81,35 +85,51 @@ impl Demo {
     }
 
     /// What to perform, and how it begins. It has no use for a directory: it works in a folder of its own.
-    fn prepare(&self, start: &Start) -> Result<(DemoOptions, Character), StartError> {
+    fn prepare(&self, start: &Start) -> Result<(DemoOptions, Beginning), StartError> {
         let options = self.0.clone().with_arguments(&start.arguments)?;
-        let mut character = Character::default();
         let unknown = |what, given: &str, hint| StartError::Unknown {
             agent: TITLE.to_owned(),
             what,
             given: given.to_owned(),
             hint,
         };
-        if let Some(resume) = &start.resume {
-            let given = match resume {
-                Resume::Latest => "the latest",
-                Resume::Named(name) => name,
-            };
-            let hint = "it keeps nothing when it ends; start a new conversation".to_owned();
-            return Err(unknown("conversation", given, hint));
-        }
+        let folder = Shelf::folder(&Surroundings::from(start));
+        let mut beginning = match &start.resume {
+            None => {
+                let shelf = folder.filter(|_| start.keeps).map(Shelf::new);
+                Beginning {
+                    character: Character::default(),
+                    shelf,
+                    recalled: Vec::new(),
+                    memory: Memory::default(),
+                    turns: 0,
+                }
+            }
+            Some(Resume::Latest) => {
+                let hint = "it does not know which is the latest; start a new conversation".to_owned();
+                return Err(unknown("conversation", "the latest", hint));
+            }
+            Some(Resume::Named(name)) => {
+                let hint = || "it is not kept, or not any more; start a new conversation".to_owned();
+                let found = folder.and_then(|folder| Shelf::find(folder, name));
+                let (shelf, kept) = found.ok_or_else(|| unknown("conversation", name, hint()))?;
+                let recalled = if start.recalls { shelf.prompts() } else { Vec::new() };
+                let Conversation { memory, character, turns } = kept;
+                Beginning { character, shelf: Some(shelf).filter(|_| start.keeps), recalled, memory, turns }
+            }
+        };
         if let Some(model) = &start.model {
-            character.model = Model::named(model).ok_or_else(|| unknown("model", model, known(&models())))?;
+            beginning.character.model = Model::named(model).ok_or_else(|| unknown("model", model, known(&models())))?;
         }
         if let Some(mode) = &start.mode {
-            character.mode = Mode::named(mode).ok_or_else(|| unknown("mode", mode, known(&modes())))?;
+            beginning.character.mode = Mode::named(mode).ok_or_else(|| unknown("mode", mode, known(&modes())))?;
         }
-        Ok((options, character))
+        Ok((options, beginning))
     }
 
     fn perform(&self, start: &Start, inside: Inside) -> Result<(), StartError> {
-        let (options, character) = self.prepare(start)?;
-        tokio::spawn(Stage::new(options, character, inside).run());
+        let (options, beginning) = self.prepare(start)?;
+        tokio::spawn(Stage::new(options, beginning, inside).run());
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use super::DemoOptions;
 use super::chance::Chance;
 use super::character::{Character, Mode, Model, known, models, modes};
 use super::folder::Folder;
+use super::kept::Shelf;
 use super::memory::{Memory, tokens};
 use super::tools;
 use crate::port::Inside;
@@ -63,8 +64,21 @@ pub(super) struct Stream {
     pub of_turn: bool,
 }
 
+/// How it begins.
+pub(super) struct Beginning {
+    pub character: Character,
+    /// Where the conversation is kept, if it is.
+    pub shelf: Option<Shelf>,
+    /// What was said to it before, if that is to be told.
+    pub recalled: Vec<String>,
+    pub memory: Memory,
+    pub turns: u64,
+}
+
 pub(super) struct Stage {
     inside: Inside,
+    shelf: Option<Shelf>,
+    recalled: Vec<String>,
     pub options: DemoOptions,
     pub beginning: Character,
     pub character: Character,
@@ -83,20 +97,23 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub fn new(options: DemoOptions, character: Character, inside: Inside) -> Self {
+    pub fn new(options: DemoOptions, beginning: Beginning, inside: Inside) -> Self {
+        let Beginning { character, shelf, recalled, memory, turns } = beginning;
         Self {
             inside,
+            shelf,
+            recalled,
             beginning: character,
             character,
             chance: Chance::new(options.seed, 0),
-            memory: Memory::default(),
+            memory,
             folder: Folder::new(options.place.clone()),
             allowed: BTreeSet::new(),
             streams: Vec::new(),
             pause: None,
             said_status: false,
             turn: None,
-            turns: 0,
+            turns,
             keys: 0,
             asked: Vec::new(),
             options,
@@ -112,8 +129,13 @@ impl Stage {
     }
 
     async fn live(&mut self) -> Act {
+        for text in std::mem::take(&mut self.recalled) {
+            self.put(Report::Recalled(text)).await?;
+        }
         self.put(Report::Ready(self.capabilities())).await?;
         self.put(Report::Tools(tools::catalogue())).await?;
+        self.keep();
+        self.tell_kept().await?;
         loop {
             match self.listen(None).await? {
                 Some(Order::Prompt { turn, item, text, attachments }) => {
@@ -123,6 +145,27 @@ impl Stage {
                 None => {}
             }
         }
+    }
+
+    /// Writes down what it remembers, where it is to be kept.
+    pub fn keep(&self) {
+        if let Some(shelf) = &self.shelf {
+            shelf.keep(&self.memory, self.character, self.turns);
+        }
+    }
+
+    async fn tell_kept(&mut self) -> Act {
+        match self.shelf.as_ref().map(|shelf| shelf.name.clone()) {
+            Some(name) => self.put(Report::Kept(Some(name))).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What comes from now on is another conversation; the one before stays as it was.
+    pub async fn turn_the_page(&mut self) -> Act {
+        self.shelf = self.shelf.as_ref().map(Shelf::another);
+        self.keep();
+        self.tell_kept().await
     }
 
     pub fn capabilities(&self) -> Capabilities {
@@ -145,6 +188,10 @@ impl Stage {
 
     async fn perform(&mut self, turn: TurnId, item: ItemId, text: &str, attachments: &[Attachment]) -> Act {
         self.turns += 1;
+        if let Some(shelf) = &self.shelf {
+            shelf.arrived(text);
+        }
+        self.keep();
         self.chance = Chance::new(self.options.seed, self.turns);
         self.turn = Some(turn.clone());
         self.put(Report::Delivered(turn.clone())).await?;
@@ -171,6 +218,7 @@ impl Stage {
             Outcome::Failed(_) => "failed",
         };
         self.tell_streams(&json!({ "turn": self.turns, "event": word })).await?;
+        self.keep();
         self.put(Report::Usage(self.memory.usage())).await?;
         self.put(Report::Ended(turn, outcome)).await
     }
@@ -363,6 +411,7 @@ impl Stage {
             Order::SetModel(id) => match Model::named(&id) {
                 Some(model) => {
                     self.character.model = model;
+                    self.keep();
                     self.put(Report::Ready(self.capabilities())).await
                 }
                 None => self.warn(format!("Demo has no model {id:?}; {}", known(&models()))).await,
@@ -370,6 +419,7 @@ impl Stage {
             Order::SetMode(id) => match Mode::named(&id) {
                 Some(mode) => {
                     self.character.mode = mode;
+                    self.keep();
                     self.put(Report::Ready(self.capabilities())).await
                 }
                 None => self.warn(format!("Demo has no mode {id:?}; {}", known(&modes()))).await,

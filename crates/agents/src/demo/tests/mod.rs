@@ -3,6 +3,7 @@
 mod calls;
 mod files;
 mod interrupts;
+mod lasting;
 mod properties;
 mod questions;
 mod tricks;
