@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::command::{Command, Selector, Target};
-use super::envelope;
 use super::event::Event;
 use super::harness::{Call, Outcome, PauseReport, Report};
 use super::item::{Body, Level, Output, ToolCall, ToolKind, ToolStatus};
@@ -15,6 +14,7 @@ use super::question::Answer;
 use super::state::State;
 use super::tests::{Bench, capable, permission};
 use super::{ItemId, ParticipantId, TurnId};
+use super::{envelope, kept};
 
 fn key() -> impl Strategy<Value = String> {
     (0..4u8).prop_map(|number| format!("k{number}"))
@@ -52,6 +52,7 @@ fn report() -> impl Strategy<Value = Report> {
         1 => turn().prop_map(Report::Started),
         6 => (turn(), outcome).prop_map(|(turn, outcome)| Report::Ended(turn, outcome)),
         1 => Just(Report::Recalled("before".to_owned())),
+        1 => Just(Report::Kept(Some("their-own-name".to_owned()))),
         1 => Just(Report::Began),
         1 => Just(Report::Rested(Outcome::Completed)),
         6 => (key(), body(), any::<bool>()).prop_map(|(key, body, done)| Report::Item { key, body, done }),
@@ -167,6 +168,45 @@ proptest! {
         for index in order {
             state.apply(&events[index.index(events.len())], SystemTime::UNIX_EPOCH);
             state.check().map_err(TestCaseError::fail)?;
+        }
+    }
+
+    #[test]
+    fn what_was_left_at_any_moment_is_gone_on_with_and_stays_as_it_was(
+        before in proptest::collection::vec(step(), 0..60),
+        after in proptest::collection::vec(step(), 0..60),
+    ) {
+        let mut bench = Bench::new();
+        bench.handle(Input::Enrol(ParticipantId::from("demo")));
+        let go = |bench: &mut Bench, steps: Vec<Step>| steps.into_iter().for_each(|step| drop(match step {
+            Step::Report(report) => bench.report(report),
+            Step::Command(id, command) => bench.command(id.as_deref(), command).0,
+            Step::Tick => bench.handle(Input::Tick),
+        }));
+        go(&mut bench, before);
+        let left: Vec<_> = bench.space.state().items.iter().map(|item| kept::write(item).unwrap()).collect();
+        let read = left.iter().map(|text| kept::read(text).unwrap()).collect::<Vec<_>>();
+        let mut next = Bench::restored(read.clone());
+        let state = next.space.state();
+        state.check().map_err(TestCaseError::fail)?;
+        prop_assert_eq!(state.items.growing().count(), 0);
+        prop_assert_eq!(state.questions().count(), 0);
+        prop_assert_eq!(state.items.len(), read.len() + 1, "each of them, and the notice");
+        let begun: Vec<_> = state.items.iter().cloned().collect();
+        for (old, new) in read.iter().zip(&begun) {
+            prop_assert_eq!(&old.id, &new.id);
+            prop_assert!(old.progress == super::item::Progress::Growing || *old == **new, "what was over is as it was");
+        }
+        next.handle(Input::Enrol(ParticipantId::from("demo")));
+        go(&mut next, after);
+        let state = next.space.state();
+        state.check().map_err(TestCaseError::fail)?;
+        for (old, now) in begun.iter().zip(state.items.iter()) {
+            prop_assert_eq!(old, now, "nothing new is taken for something old");
+        }
+        for item in state.items.iter().skip(begun.len()) {
+            let fresh = |turn: &TurnId| !begun.iter().any(|old| old.turn.as_ref() == Some(turn));
+            prop_assert!(item.turn.as_ref().is_none_or(fresh), "a turn of before has something new: {item:?}");
         }
     }
 }

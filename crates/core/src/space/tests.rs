@@ -57,6 +57,14 @@ impl Bench {
         Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
     }
 
+    /// One that begins with what another has left.
+    pub fn restored(items: Vec<super::item::Item>) -> Self {
+        let start = Instant::now();
+        let now = Now { steady: start, time: SystemTime::UNIX_EPOCH };
+        let (space, _) = Space::restore("test", me(), items, Some("It was restarted."), now);
+        Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
+    }
+
     fn ready() -> Self {
         let mut bench = Self::new();
         bench.handle(Input::Enrol(agent()));

@@ -6,14 +6,18 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use wh_agents::Catalog;
 use wh_agents::port::{Harness, Start};
 use wh_client::Space;
 use wh_core::space::ParticipantId;
+use wh_core::space::item::Item;
+use wh_core::space::machine::{Effect, Now, Space as Machine};
 
 pub use roster::Roster;
 use roster::{Arrival, Desk};
@@ -21,11 +25,19 @@ use roster::{Arrival, Desk};
 /// Agents that may wait to be taken in. Beyond that whoever brings one waits.
 const ARRIVALS: usize = 8;
 
+/// No agents to invite.
+pub(crate) fn nobody() -> Roster {
+    Roster { catalog: Catalog::default(), start: Start::new(PathBuf::from(".")) }
+}
+
 /// A space that runs.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RunningSpace {
     /// The handle on it.
     pub space: Space,
+    /// By what the conversation of each agent can be gone on with: the agent's own name for it. For whoever keeps sessions
+    /// only; it is not written into logs, and shown to nobody.
+    pub kept: watch::Receiver<BTreeMap<ParticipantId, String>>,
     arrivals: mpsc::Sender<Arrival>,
 }
 
@@ -33,21 +45,59 @@ impl RunningSpace {
     /// Starts an empty space of this name, shown to this person, in which nobody can be invited. Must be called within a
     /// runtime.
     pub fn start(name: &str, me: ParticipantId) -> Self {
-        Self::with_roster(name, me, Roster { catalog: Catalog::default(), start: Start::new(PathBuf::from(".")) })
+        Self::with_roster(name, me, nobody())
     }
 
     /// The same, with agents that can be invited.
     pub fn with_roster(name: &str, me: ParticipantId, roster: Roster) -> Self {
+        let now = task::now();
+        Self::run(Machine::new(name, me, now), now, roster)
+    }
+
+    /// A space that begins with what was said in an earlier life: all of it over, see [`Machine::restore`]. `notice` is what
+    /// people are told about that.
+    pub fn restore(name: &str, me: ParticipantId, roster: Roster, items: Vec<Item>, notice: Option<&str>) -> Self {
+        let now = task::now();
+        Self::run(Machine::restore(name, me, items, notice, now), now, roster)
+    }
+
+    fn run(made: (Machine, Vec<Effect>), now: Now, roster: Roster) -> Self {
         let (space, requests) = Space::new();
         let (arrivals, arriving) = mpsc::channel(ARRIVALS);
         let desk = Arc::new(Desk::new(roster));
-        tokio::spawn(task::Task::new(name, me, requests, (arrivals.clone(), arriving), desk).run());
-        Self { space, arrivals }
+        let (keeps, kept) = watch::channel(BTreeMap::new());
+        tokio::spawn(task::Task::new(made, now, requests, (arrivals.clone(), arriving), desk, keeps).run());
+        Self { space, kept, arrivals }
+    }
+
+    /// A conversation that is over, and that costs next to nothing until somebody asks for it: only then it is read.
+    /// Nobody takes part in it, and nobody can be invited.
+    pub fn asleep(name: &str, me: ParticipantId, read: impl Future<Output = Vec<Item>> + Send + 'static) -> Space {
+        let (space, mut requests) = Space::new();
+        let name = name.to_owned();
+        tokio::spawn(async move {
+            let Some(first) = requests.recv().await else { return };
+            let items = read.await;
+            let now = task::now();
+            let made = Machine::restore(&name, me, items, None, now);
+            let desk = Arc::new(Desk::new(nobody()));
+            let mut task =
+                task::Task::new(made, now, requests, mpsc::channel(ARRIVALS), desk, watch::Sender::default());
+            task.serve(first);
+            task.run().await;
+        });
+        space
     }
 
     /// An agent takes part from now on, under this name.
     pub async fn enrol(&self, id: ParticipantId, harness: Harness) {
         // A space that is gone needs no more agents: the harness ends when it is dropped.
         let _ = self.arrivals.send(Arrival::Enrol(id, harness, None)).await;
+    }
+}
+
+impl fmt::Debug for RunningSpace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RunningSpace").finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! The task that owns a space. One loop hears everybody (the doors, the agents, the clock), tells the machine, and does
 //! what the machine says.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -37,6 +37,8 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(super) struct Task {
     machine: Space,
     requests: mpsc::Receiver<SpaceRequest>,
+    /// What the agents call the conversations that they are in.
+    kept: watch::Sender<BTreeMap<ParticipantId, String>>,
     arrivals: mpsc::Receiver<Arrival>,
     /// Held by those who start and end agents.
     line: mpsc::Sender<Arrival>,
@@ -62,20 +64,21 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// A task for a machine that was just made, with what was done by that.
     pub fn new(
-        name: &str,
-        me: ParticipantId,
+        (machine, effects): (Space, Vec<Effect>),
+        started: Now,
         requests: mpsc::Receiver<SpaceRequest>,
         (line, arrivals): (mpsc::Sender<Arrival>, mpsc::Receiver<Arrival>),
         desk: Arc<Desk>,
+        kept: watch::Sender<BTreeMap<ParticipantId, String>>,
     ) -> Self {
-        let started = now();
-        let (machine, effects) = Space::new(name, me, started);
         let (reporter, reports) = mpsc::channel(REPORTS);
         let since = started.time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut task = Self {
             machine,
             requests,
+            kept,
             arrivals,
             line,
             desk,
@@ -119,7 +122,7 @@ impl Task {
         }
     }
 
-    fn serve(&mut self, request: SpaceRequest) {
+    pub(super) fn serve(&mut self, request: SpaceRequest) {
         match request {
             SpaceRequest::Command { by, request_id, command, reply } => {
                 self.next_ticket += 1;
@@ -218,6 +221,7 @@ impl Task {
         self.came += 1;
         let came = self.came;
         self.present.insert(id.clone(), came);
+        self.keeps(id.clone(), None);
         self.orders.insert(id.clone(), orders);
         self.kept.insert(id.clone(), kept);
         self.happens(Input::Enrol(id.clone()));
@@ -241,6 +245,9 @@ impl Task {
         if self.present.get(&id) != Some(&came) {
             return;
         }
+        if let Report::Kept(name) = report {
+            return self.keeps(id, name);
+        }
         let gone = matches!(report, Report::Gone(_));
         // An end that was asked for is no failure, whatever the agent says about it.
         let asked = self.ending.is_some() || self.leaving.contains_key(&id);
@@ -253,6 +260,14 @@ impl Task {
                 self.ended();
             }
         }
+    }
+
+    /// What an agent calls its conversation goes to whoever keeps sessions, and past everybody else.
+    fn keeps(&mut self, id: ParticipantId, name: Option<String>) {
+        self.kept.send_if_modified(|kept| match name {
+            Some(name) => kept.insert(id, name.clone()).is_none_or(|before| before != name),
+            None => kept.remove(&id).is_some(),
+        });
     }
 
     fn has_gone(&mut self, id: &ParticipantId) {
@@ -335,7 +350,7 @@ impl Task {
     }
 }
 
-fn now() -> Now {
+pub(super) fn now() -> Now {
     Now { steady: Instant::now(), time: SystemTime::now() }
 }
 

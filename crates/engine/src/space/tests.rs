@@ -1,4 +1,5 @@
 mod inviting;
+mod lasting;
 
 use std::time::Duration;
 
@@ -113,4 +114,47 @@ async fn the_same_request_ten_times_at_once_is_one_message() {
         state.items.iter().flat_map(|item| envelope::project(item)).filter(|one| one.kind == "chat").count()
     });
     assert_eq!((firsts, chats.await.unwrap()), (1, 1));
+}
+
+#[tokio::test]
+async fn what_an_agent_calls_its_conversation_is_known_to_the_keeper_and_to_nobody_else() {
+    let (mut running, inside) = with_agent().await;
+    let mut mirror = running.space.mirror().await.unwrap();
+    let before = running.space.watch().await.unwrap().end;
+    for name in [Some("secret-1"), Some("secret-2"), Some("secret-2"), None, Some("secret-3")] {
+        inside.reports.send(Report::Kept(name.map(str::to_owned))).await.unwrap();
+        let wanted = name.map(str::to_owned);
+        let agent = ParticipantId::from("fake");
+        let known = running.kept.wait_for(|kept| kept.get(&agent) == wanted.as_ref());
+        tokio::time::timeout(Duration::from_secs(30), known).await.expect("it is told").unwrap();
+    }
+    running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
+    until(&mut mirror, |mirror| kinds(mirror).contains(&"chat".to_owned())).await;
+    let state = running.space.look(|state| format!("{state:?}")).await.unwrap();
+    let events = format!("{:?}", running.space.updates(before, 0).await.unwrap().unwrap());
+    assert!(state.contains("hello") && events.contains("hello"));
+    for shown in [state, events, format!("{:?} {running:?}", mirror.state())] {
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+    assert!(format!("{:?}", running.kept).contains("secret-3"), "the name is looked for where it is");
+}
+
+#[tokio::test]
+async fn who_comes_anew_under_a_name_has_not_the_conversation_of_the_one_before() {
+    let (mut running, inside) = with_agent().await;
+    inside.reports.send(Report::Kept(Some("old".into()))).await.unwrap();
+    running.kept.wait_for(|kept| !kept.is_empty()).await.unwrap();
+    drop(inside);
+    let mut mirror = running.space.mirror().await.unwrap();
+    let gone = |mirror: &Mirror| {
+        matches!(mirror.state().activity(&"fake".into()), Some(wh_core::space::event::Activity::Gone(_)))
+    };
+    until(&mut mirror, gone).await;
+    assert!(!running.kept.borrow().is_empty(), "one that is gone can be gone on with");
+    let (harness, _inside) = Harness::new();
+    running.enrol("fake".into(), harness).await;
+    tokio::time::timeout(Duration::from_secs(30), running.kept.wait_for(|kept| kept.is_empty()))
+        .await
+        .unwrap()
+        .unwrap();
 }

@@ -4,6 +4,7 @@
 mod calls;
 mod commands;
 mod reports;
+mod restored;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

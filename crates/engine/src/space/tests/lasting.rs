@@ -1,0 +1,56 @@
+//! Spaces that begin with what was said before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use wh_core::space::command::Refusal;
+use wh_core::space::item::{Item, Progress};
+
+use super::super::nobody;
+use super::*;
+
+fn said(id: &str, text: &str, progress: Progress) -> Item {
+    let body = Body::Text { text: text.to_owned(), attachments: vec![] };
+    let at = std::time::SystemTime::UNIX_EPOCH;
+    Item { id: id.into(), from: "fake".into(), to: None, turn: Some("turn-3".into()), at, body, progress }
+}
+
+fn ids(mirror: &Mirror) -> Vec<String> {
+    mirror.state().items.iter().map(|item| item.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_restored_space_goes_on_where_the_earlier_one_was_cut_off() {
+    let items = vec![said("m1", "before", Progress::Done), said("i2", "half a", Progress::Growing)];
+    let running = RunningSpace::restore("test", me(), nobody(), items, Some("It was restarted."));
+    let (harness, mut inside) = Harness::new();
+    running.enrol("fake".into(), harness).await;
+    inside.reports.send(Report::Ready(Capabilities::default())).await.unwrap();
+    let done = running.space.command(me(), None, say("again")).await.unwrap().unwrap();
+    assert_eq!(done.receipt.turn.as_ref().map(|turn| turn.as_str()), Some("turn-4"), "no turn of before comes again");
+    assert!(matches!(inside.orders.recv().await, Some(Order::Prompt { text, .. }) if text == "again"));
+    let body = Body::Text { text: "after".into(), attachments: vec![] };
+    inside.reports.send(Report::Item { key: "i2".into(), body, done: true }).await.unwrap();
+    let mut mirror = running.space.mirror().await.unwrap();
+    until(&mut mirror, |mirror| mirror.state().items.len() == 6).await;
+    assert_eq!(ids(&mirror), ["m1", "i2", "n3", "a4", "m5", "i6"]);
+    assert_eq!(mirror.state().items.at(1).unwrap().progress, Progress::Cut);
+    mirror.state().check().unwrap();
+}
+
+#[tokio::test]
+async fn a_conversation_that_sleeps_is_read_when_somebody_asks_and_only_once() {
+    let reads = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&reads);
+    let space = RunningSpace::asleep("test", me(), async move {
+        counted.fetch_add(1, Ordering::SeqCst);
+        vec![said("m1", "before", Progress::Done)]
+    });
+    tokio::task::yield_now().await;
+    assert_eq!(reads.load(Ordering::SeqCst), 0);
+    assert_eq!(ids(&space.mirror().await.unwrap()), ["m1"]);
+    assert_eq!(space.command(me(), None, say("hello?")).await.unwrap(), Err(Refusal::NobodyThere));
+    assert_eq!(ids(&space.mirror().await.unwrap()), ["m1"]);
+    assert_eq!(reads.load(Ordering::SeqCst), 1);
+    tokio::time::timeout(Duration::from_secs(30), space.end()).await.unwrap().unwrap();
+}
