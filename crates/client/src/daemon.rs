@@ -191,6 +191,9 @@ pub struct Session {
     pub conversation: Option<Conversation>,
     /// What was on the screen of a session that was lost.
     pub last_screen: Option<String>,
+    /// It ended with an earlier life of the daemon, or before. Its conversation may sleep: whoever only lists it should not
+    /// ask for it.
+    pub past: bool,
     /// What changes.
     changing: Mutex<Changing>,
     /// Whose terminals are attached.
@@ -217,6 +220,7 @@ impl Session {
             surface: None,
             conversation: None,
             last_screen: None,
+            past: false,
             changing: Mutex::new(Changing { name, ended: None }),
             audience: Audience::default(),
             bell: watch::Sender::new(false),

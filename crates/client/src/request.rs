@@ -160,6 +160,8 @@ pub struct Shown {
     pub log_characters: usize,
     /// Whether older ones were dropped.
     pub log_truncated: bool,
+    /// Bytes of output so far, retained or not.
+    pub output_bytes: u64,
     /// The retained raw output, if it was asked for.
     pub history: Option<Vec<u8>>,
 }

@@ -51,6 +51,11 @@ impl Surface {
         answer.await.map_err(|_| Gone)
     }
 
+    /// Passes on what another surface was asked, with the way back for its answer.
+    pub async fn pass(&self, request: Request) -> Result<(), Gone> {
+        self.0.send(request).await.map_err(|_| Gone)
+    }
+
     /// Types, presses, pastes, points. A retry hears by which name the first caller called it.
     pub async fn type_in(
         &self,

@@ -43,8 +43,10 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
         attached: session.audience.len() as u64,
         questions: 0,
     };
-    converse(session, &mut summary).await;
-    look(session, &mut summary).await;
+    if !session.past {
+        converse(session, &mut summary).await;
+        look(session, &mut summary).await;
+    }
     if let Some((ending, at)) = session.ended() {
         let (state, reason) = match ending {
             Ending::Exited(exit) => ("ended", Some(exit_words(exit))),

@@ -62,6 +62,7 @@ mod tests {
             last_frame: None,
             log_characters: 3,
             log_truncated: false,
+            output_bytes: 3,
             history: None,
         }
     }

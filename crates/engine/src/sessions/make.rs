@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tracing::info;
-use wh_agents::port::Start;
-use wh_client::{Conversation, CreateError, Ending, NewSession, SESSION_VARIABLE, Session, Space, Ui, What};
+use tracing::{info, warn};
+use wh_agents::port::{Harness, Resume, Start};
+use wh_client::{
+    Conversation, CreateError, Ending, NewSession, SESSION_VARIABLE, Session, Space, Surface, Ui, UiPort, What,
+};
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
 use wh_core::terminal::Exit;
@@ -19,9 +21,6 @@ use crate::terminal::{self, HostSpec, TerminalSpec};
 
 /// What a session's terminal says that it is.
 const TERM: &str = "xterm-256color";
-
-/// The person in the conversations of a daemon.
-const PERSON: &str = "human";
 
 fn failed(message: impl ToString) -> CreateError {
     CreateError::Failed { message: message.to_string(), hint: None }
@@ -68,11 +67,22 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
         let _ = nothing_left.await;
         tell_empty.send_replace(true);
     });
-    Ok(Kept { session, live: Some(Live::Program { surface: started.surface, empty }) })
+    Ok(Kept { session, live: Some(Live::Program { surface: started.surface, empty }), written: None })
 }
 
-/// Starts an agent, its conversation, and the UI that shows it.
-pub(super) async fn agent(means: &Means, mut session: Session, wanted: &NewSession) -> Result<Kept, CreateError> {
+/// The person in the conversations of a daemon.
+pub(super) fn person() -> ParticipantId {
+    ParticipantId::from("human")
+}
+
+/// Starts the agent of a session; with a name, and when that was first told, it goes on with the conversation that it
+/// calls so.
+pub(super) async fn harness(
+    means: &Means,
+    session: &Session,
+    wanted: &NewSession,
+    resume: Option<(String, Option<SystemTime>)>,
+) -> Result<Harness, CreateError> {
     let What::Agent { agent: id, model, mode, may_skip_permissions, arguments } = &wanted.what else {
         return Err(CreateError::Nothing);
     };
@@ -87,37 +97,93 @@ pub(super) async fn agent(means: &Means, mut session: Session, wanted: &NewSessi
     start.arguments.clone_from(arguments);
     start.environment = environment(means, wanted);
     start.environment.insert(SESSION_VARIABLE.into(), Some(session.id.clone().into()));
-    let harness = agent
+    if let Some((name, begun)) = resume {
+        (start.resume, start.begun) = (Some(Resume::Named(name)), begun);
+    }
+    start.keeps = means.store.is_some();
+    // What was said is kept here.
+    start.recalls = false;
+    agent
         .start(start)
         .await
-        .map_err(|error| CreateError::Failed { message: error.to_string(), hint: error.hint().map(str::to_owned) })?;
-    let me = ParticipantId::from(PERSON);
-    let running = RunningSpace::start(&session.name(), me.clone());
-    let participant = ParticipantId::from(id.as_str());
-    running.enrol(participant.clone(), harness).await;
-    let command = vec!["wh".to_owned(), "--agent".to_owned(), id.clone()];
+        .map_err(|error| CreateError::Failed { message: error.to_string(), hint: error.hint().map(str::to_owned) })
+}
+
+/// Shows a conversation on a terminal of ours.
+async fn show(
+    means: &Means,
+    id: &str,
+    wanted: &NewSession,
+    space: &Space,
+    port: UiPort,
+    leave: mpsc::Sender<()>,
+) -> Result<Surface, CreateError> {
+    let command = vec!["wh".to_owned(), "--agent".to_owned(), id.to_owned()];
     let spec = HostSpec {
         command,
         size: wanted.size,
         attended: false,
         screen: Some(means.screen),
         recording: None,
-        space: running.space.clone(),
+        space: space.clone(),
     };
     let (hosted, host) = terminal::host(spec).await.map_err(failed)?;
-    let (ui, port) = Ui::new();
-    let (leave, mut left) = mpsc::channel(1);
-    let shown = (means.show)(UiSpec {
+    let title = means.catalog.by_id(id).map_or_else(|| id.to_owned(), |agent| agent.facts().title);
+    // The UI stays as long as it is shown; nobody waits for its end.
+    drop((means.show)(UiSpec {
         host,
-        space: running.space.clone(),
+        space: space.clone(),
         port,
-        me: me.clone(),
-        title: agent.facts().title,
+        me: person(),
+        title,
         directory: wanted.directory.clone(),
         leave,
+    }));
+    Ok(hosted.surface)
+}
+
+/// Gives an ended session its conversation, and a screen on which that is shown once somebody looks.
+pub(super) fn relic(means: &Arc<Means>, session: &mut Session, wanted: &NewSession, space: Space) {
+    let (surface, mut requests) = Surface::new();
+    let (ui, port) = Ui::new();
+    session.past = true;
+    session.surface = Some(surface);
+    session.conversation = Some(Conversation { space: space.clone(), ui, me: person() });
+    let id = session.agent().unwrap_or_default().to_owned();
+    let (means, wanted) = (Arc::clone(means), wanted.clone());
+    tokio::spawn(async move {
+        let Some(mut request) = requests.recv().await else { return };
+        // Nobody is asked to leave: who looks at what is over goes when they want to.
+        let (leave, _left) = mpsc::channel(1);
+        match show(&means, &id, &wanted, &space, port, leave).await {
+            Ok(shown) => {
+                while shown.pass(request).await.is_ok() {
+                    request = match requests.recv().await {
+                        Some(request) => request,
+                        None => return,
+                    };
+                }
+            }
+            Err(error) => warn!(%error, "an ended conversation cannot be shown"),
+        }
     });
-    session.surface = Some(hosted.surface.clone());
-    session.conversation = Some(Conversation { space: running.space.clone(), ui, me });
+}
+
+/// Shows an agent's conversation and watches for its end.
+pub(super) async fn agent(
+    means: &Means,
+    mut session: Session,
+    wanted: &NewSession,
+    harness: Harness,
+    running: &RunningSpace,
+) -> Result<Kept, CreateError> {
+    let participant = ParticipantId::from(session.agent().unwrap_or_default());
+    running.enrol(participant.clone(), harness).await;
+    let (ui, port) = Ui::new();
+    let (leave, mut left) = mpsc::channel(1);
+    let surface = show(means, participant.as_str(), wanted, &running.space, port, leave).await?;
+    session.surface = Some(surface);
+    session.conversation = Some(Conversation { space: running.space.clone(), ui, me: person() });
     let session = Arc::new(session);
     let (tell_ended, ended) = watch::channel(false);
     let (watched, space) = (Arc::clone(&session), running.space.clone());
@@ -146,28 +212,39 @@ pub(super) async fn agent(means: &Means, mut session: Session, wanted: &NewSessi
             audience.audience.dismiss();
         }
     });
-    drop(shown);
-    Ok(Kept { session, live: Some(Live::Agent { space: running.space, ended }) })
+    Ok(Kept { session, live: Some(Live::Agent { space: running.space.clone(), ended }), written: None })
 }
 
 /// Waits until an agent is gone; why, if nobody asked for it.
 async fn gone_from(space: &Space, participant: ParticipantId) -> Option<String> {
-    let Ok(mut watched) = space.watch().await else { return None };
+    let gone = |activity: &Activity| match activity {
+        Activity::Gone(reason) => Some(reason.clone()),
+        _ => None,
+    };
+    until(space, &participant, gone).await.unwrap_or_else(|| Some("its space is gone".to_owned()))
+}
+
+/// Waits until an agent can be used, or is gone.
+pub(super) async fn answered(space: &Space, participant: &ParticipantId) {
+    let answered = |activity: &Activity| (*activity != Activity::Starting).then_some(());
+    until(space, participant, answered).await;
+}
+
+/// Waits until an agent's activity is of some kind; `None`: its space is gone.
+async fn until<T: Send + 'static>(
+    space: &Space,
+    participant: &ParticipantId,
+    wanted: impl Fn(&Activity) -> Option<T> + Copy + Send + 'static,
+) -> Option<T> {
+    let mut watched = space.watch().await.ok()?;
     loop {
         watched.pulse.borrow_and_update();
         let id = participant.clone();
-        let look = space.look(move |state| match state.activity(&id) {
-            Some(Activity::Gone(reason)) => Some(reason.clone()),
-            _ => None,
-        });
-        match look.await {
-            Ok(Some(reason)) => return reason,
-            Ok(None) => {}
-            Err(_) => return Some("its space is gone".to_owned()),
+        let look = space.look(move |state| state.activity(&id).and_then(wanted));
+        if let Some(found) = look.await.ok()? {
+            return Some(found);
         }
-        if watched.pulse.changed().await.is_err() {
-            return Some("its space is gone".to_owned());
-        }
+        watched.pulse.changed().await.ok()?;
     }
 }
 

@@ -1,13 +1,17 @@
 //! The sessions of a daemon: who they are, how they come to be and how they end. Each is a terminal of its own: a program's,
 //! or that of wh's own UI, which shows an agent's conversation.
 
+mod keep;
 mod make;
 mod name;
+mod restore;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{mpsc, watch};
@@ -18,7 +22,12 @@ use wh_client::{BoxFuture, CreateError, Daemon, Ending, NewSession, Session, Spa
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
 
+pub use restore::Restored;
+
+use crate::space::RunningSpace;
+use crate::store::Store;
 use crate::terminal::{Host, ScreenSpec};
+use keep::{Subject, Written};
 
 /// Sessions that may live at once.
 pub const MOST_SESSIONS: usize = 1024;
@@ -61,11 +70,15 @@ pub struct Means {
     pub screen: ScreenSpec,
     /// Variables that no session may see.
     pub withheld: Vec<std::ffi::OsString>,
+    /// Where sessions are kept beyond the daemon's life; without it they end with it.
+    pub store: Option<Store>,
 }
 
 /// The sessions of a daemon.
 pub struct Sessions {
-    means: Means,
+    means: Arc<Means>,
+    /// Names of those that are being made.
+    reserved: Mutex<Vec<String>>,
     all: RwLock<BTreeMap<u64, Arc<Kept>>>,
     next: std::sync::atomic::AtomicU64,
     stopping: AtomicBool,
@@ -75,6 +88,20 @@ pub struct Sessions {
 struct Kept {
     session: Arc<Session>,
     live: Option<Live>,
+    /// True once all of it is in the store; `None` if it is not kept there.
+    written: Option<watch::Receiver<bool>>,
+}
+
+/// While there is one, nobody else gets the name.
+struct Reserved<'a>(&'a Sessions, String);
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let mut reserved = self.0.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = reserved.iter().position(|name| *name == self.1) {
+            reserved.swap_remove(place);
+        }
+    }
 }
 
 enum Live {
@@ -83,6 +110,11 @@ enum Live {
 }
 
 impl Kept {
+    /// One that is over.
+    fn past(session: Session) -> Self {
+        Self { session: Arc::new(session), live: None, written: None }
+    }
+
     /// Ends it, in steps or at once; returns when nothing of it is left.
     async fn end(&self, now: bool) {
         match &self.live {
@@ -114,7 +146,8 @@ impl Sessions {
     /// No sessions yet.
     pub fn new(means: Means) -> Arc<Self> {
         Arc::new(Self {
-            means,
+            means: Arc::new(means),
+            reserved: Mutex::default(),
             all: RwLock::default(),
             next: std::sync::atomic::AtomicU64::new(0),
             stopping: AtomicBool::new(false),
@@ -126,8 +159,11 @@ impl Sessions {
     }
 
     fn keep(&self, kept: Kept) -> Arc<Session> {
+        self.keep_at(self.next.fetch_add(1, Ordering::Relaxed), kept)
+    }
+
+    fn keep_at(&self, number: u64, kept: Kept) -> Arc<Session> {
         let session = Arc::clone(&kept.session);
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(number, Arc::new(kept));
         let ended: Vec<u64> =
@@ -138,16 +174,52 @@ impl Sessions {
         session
     }
 
-    /// A name that nobody who lives has: the wanted one, or one made from what runs.
-    fn name(&self, wanted: &NewSession) -> Result<String, CreateError> {
-        let taken: Vec<String> =
+    /// A name that nobody who lives has: the wanted one, or one made from what runs. Nobody else gets it meanwhile.
+    fn name(&self, wanted: &NewSession) -> Result<Reserved<'_>, CreateError> {
+        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken: Vec<String> =
             self.sessions().iter().filter(|one| one.ended().is_none()).map(|one| one.name()).collect();
-        match &wanted.name {
-            Some(name) if !name::is_valid(name) => Err(CreateError::BadName(name.clone())),
-            Some(name) if taken.contains(name) => Err(CreateError::NameTaken(name.clone())),
-            Some(name) => Ok(name.clone()),
-            None => Ok(name::find(&wanted.what, &taken)),
+        taken.extend(reserved.iter().cloned());
+        let name = match &wanted.name {
+            Some(name) if !name::is_valid(name) => return Err(CreateError::BadName(name.clone())),
+            Some(name) if taken.contains(name) => return Err(CreateError::NameTaken(name.clone())),
+            Some(name) => name.clone(),
+            None => name::find(&wanted.what, &taken),
+        };
+        reserved.push(name.clone());
+        Ok(Reserved(self, name))
+    }
+
+    /// Reserves a name that is known to be free.
+    fn reserve(&self, name: &str) -> Reserved<'_> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        Reserved(self, name.to_owned())
+    }
+
+    /// Starts what is wanted, and writes down that it is there.
+    async fn make(&self, session: Session, wanted: &NewSession) -> Result<Kept, CreateError> {
+        let (mut kept, running) = match &wanted.what {
+            What::Program(_) => (make::program(&self.means, session, wanted).await?, None),
+            What::Agent { .. } => {
+                let harness = make::harness(&self.means, &session, wanted, None).await?;
+                let running = RunningSpace::start(&session.name(), make::person());
+                (make::agent(&self.means, session, wanted, harness, &running).await?, Some(running))
+            }
+        };
+        if let Some(store) = &self.means.store {
+            if let Err(error) = keep::enter(store, &kept.session, wanted, &self.sessions()).await {
+                kept.end(true).await;
+                return Err(CreateError::Store(error.to_string()));
+            }
+            let subject = match running {
+                Some(RunningSpace { space, kept, .. }) => {
+                    Some(Subject::Conversation { space, kept, written: Written::default() })
+                }
+                None => kept.session.surface.clone().map(Subject::Terminal),
+            };
+            kept.written = subject.map(|subject| keep::follow(store.clone(), Arc::clone(&kept.session), subject));
         }
+        Ok(kept)
     }
 
     /// Ends every session, and takes no more.
@@ -156,6 +228,13 @@ impl Sessions {
         let kept = self.kept();
         let all = kept.iter().filter(|one| one.session.ended().is_none()).map(|one| one.end(false));
         futures_util::future::join_all(all).await;
+        let written = kept.iter().filter_map(|one| one.written.clone());
+        let written = futures_util::future::join_all(written.map(|mut written| async move {
+            let _ = written.wait_for(|written| *written).await;
+        }));
+        if tokio::time::timeout(LAST_WORDS, written).await.is_err() {
+            warn!("the end of some sessions is not written down");
+        }
     }
 }
 
@@ -185,11 +264,8 @@ impl Daemon for Sessions {
             }
             let name = self.name(&wanted)?;
             let team = wanted.team.clone().unwrap_or_else(|| "default".to_owned());
-            let session = Session::new(name::id(), name, &wanted, team, SystemTime::now());
-            let kept = match &wanted.what {
-                What::Agent { .. } => make::agent(&self.means, session, &wanted).await?,
-                What::Program(_) => make::program(&self.means, session, &wanted).await?,
-            };
+            let session = Session::new(name::id(), name.1.clone(), &wanted, team, SystemTime::now());
+            let kept = self.make(session, &wanted).await?;
             let session = self.keep(kept);
             info!(id = session.id, name = session.name(), "a session was made");
             Ok(session)
@@ -202,10 +278,19 @@ impl Daemon for Sessions {
         }
         let session = self.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()))?;
         let another = |one: &Arc<Session>| one.id != session.id && one.ended().is_none() && one.name() == name;
-        if self.sessions().iter().any(another) {
+        let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|one| one == name);
+        if reserved || self.sessions().iter().any(another) {
             return Err(CreateError::NameTaken(name.to_owned()));
         }
         session.rename(name);
+        if let Some(store) = self.means.store.clone() {
+            let all = self.sessions();
+            tokio::spawn(async move {
+                if let Err(error) = keep::rename(&store, Arc::clone(&session), &all).await {
+                    warn!(id = session.id, %error, "a session's name could not be kept");
+                }
+            });
+        }
         Ok(())
     }
 
@@ -226,8 +311,20 @@ impl Daemon for Sessions {
         let found = self.session(id).filter(|one| one.ended().is_some());
         Box::pin(async move {
             let Some(found) = found else { return false };
-            let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|_, kept| kept.session.id != found.id);
+            let gone = {
+                let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+                let number = all.iter().find(|(_, kept)| kept.session.id == found.id).map(|(number, _)| *number);
+                number.and_then(|number| all.remove(&number))
+            };
+            if let Some(store) = &self.means.store {
+                // After its last words, which would be written again otherwise.
+                if let Some(mut written) = gone.and_then(|gone| gone.written.clone()) {
+                    let _ = tokio::time::timeout(LAST_WORDS, written.wait_for(|written| *written)).await;
+                }
+                if let Err(error) = store.remove_session(found.id.as_str()).await {
+                    warn!(id = found.id, %error, "a session could not be forgotten for good");
+                }
+            }
             true
         })
     }

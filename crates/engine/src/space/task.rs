@@ -45,7 +45,7 @@ pub(super) struct Task {
     desk: Arc<Desk>,
     orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
     /// What agents said beyond what is shown.
-    kept: HashMap<ParticipantId, Kept>,
+    beyond: HashMap<ParticipantId, Kept>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
     reporter: mpsc::Sender<(ParticipantId, u64, Report)>,
     /// Which of those that came under a name is the present one: what an earlier one still says is not its word.
@@ -83,7 +83,7 @@ impl Task {
             line,
             desk,
             orders: HashMap::new(),
-            kept: HashMap::new(),
+            beyond: HashMap::new(),
             reports,
             reporter,
             present: HashMap::new(),
@@ -205,7 +205,7 @@ impl Task {
         let Some(item) = self.machine.state().items.get(id).cloned() else {
             return drop(reply.send(Err(NoPiece::NoSuchItem)));
         };
-        let kept = self.machine.key_of(&item).cloned().zip(self.kept.get(&item.from).cloned());
+        let kept = self.machine.key_of(&item).cloned().zip(self.beyond.get(&item.from).cloned());
         tokio::task::spawn_blocking(move || {
             let read = |offset| kept.and_then(|(key, kept)| kept.read(&key, offset, AT_A_TIME));
             reply.send(item.piece(offset, AT_A_TIME, read))
@@ -223,7 +223,7 @@ impl Task {
         self.present.insert(id.clone(), came);
         self.keeps(id.clone(), None);
         self.orders.insert(id.clone(), orders);
-        self.kept.insert(id.clone(), kept);
+        self.beyond.insert(id.clone(), kept);
         self.happens(Input::Enrol(id.clone()));
         let reporter = self.reporter.clone();
         tokio::spawn(async move {
@@ -255,7 +255,7 @@ impl Task {
         self.happens(Input::Report(id.clone(), report));
         if gone {
             self.has_gone(&id);
-            self.kept.remove(&id);
+            self.beyond.remove(&id);
             if self.ending.is_some() && self.everybody_is_gone() {
                 self.ended();
             }

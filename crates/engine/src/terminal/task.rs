@@ -519,6 +519,7 @@ impl Task {
             last_frame: last.map(|last| self.identity.clock.time(last)),
             log_characters: log.characters(),
             log_truncated: log.truncated(),
+            output_bytes: log.total(),
             history: look.history.then(|| log.contents()),
         })
     }

@@ -87,6 +87,8 @@ fn escape(input: &[u8]) -> Option<Step> {
     let follows = *input.get(1)?;
     let third = input.get(2).copied();
     match follows {
+        // A sequence that another cuts off at once was none.
+        b'[' if third == Some(ESCAPE) => Some(Step { taken: 2, found: Found::key(Key::Char('['), ALT) }),
         b'[' => sequence(input),
         b'O' => Some(match control::after_ss3(third?) {
             Some(key) => Step { taken: 3, found: Found::key(key, Modifiers::NONE) },

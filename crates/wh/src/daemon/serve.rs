@@ -61,8 +61,13 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     let store = open_store(place)?;
     let catalog = agents::catalog(std::path::Path::new("/"))?;
     let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
-    let sessions =
-        Sessions::new(Means { catalog, show: Box::new(show), screen, withheld: vec![TOKEN_VARIABLE.into()] });
+    let sessions = Sessions::new(Means {
+        catalog,
+        show: Box::new(show),
+        screen,
+        withheld: vec![TOKEN_VARIABLE.into()],
+        store: None,
+    });
 
     let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));

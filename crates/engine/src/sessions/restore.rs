@@ -1,0 +1,272 @@
+//! What becomes of the sessions of a daemon that is gone. Agents that can go on do, by their own means and under the same
+//! ids; what cannot is listed as lost, with all that was said in it and the last that it showed.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures_util::StreamExt;
+use serde_json::Value;
+use tracing::{info, warn};
+use wh_client::{CreateError, Ending, NewSession, Session, What};
+use wh_core::space::item::{Body, Item, Level, Progress};
+use wh_core::space::{ParticipantId, kept};
+use wh_core::terminal::Size;
+
+use super::keep::{self, SCREEN, Subject, Written};
+use super::{Kept, MOST_SESSIONS, Sessions, make};
+use crate::space::{RunningSpace, nobody};
+use crate::store::{KeptItem, MOST_READ, Place, SessionKind, SessionRecord, Store, StoreError, Which};
+
+/// Sessions of earlier lives that are listed: those that ended last.
+const MOST_PAST: usize = 200;
+
+/// Agents that are started at once: each is a program that wants a processor for a second.
+const AT_ONCE: usize = 4;
+
+/// How long an agent may take before the next is started beside it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What people are told in a conversation that goes on.
+const RESTARTED: &str = "The daemon was restarted. What was under way was cut off.";
+
+/// What has become of the sessions of earlier lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Restored {
+    /// Those that go on.
+    pub resumed: usize,
+    /// Those that could not.
+    pub lost: usize,
+    /// Those that had ended before.
+    pub past: usize,
+}
+
+impl Sessions {
+    /// Brings the sessions of earlier lives back. To be called once, before anybody is let in or as soon after that as may
+    /// be; who is to come back keeps its name meanwhile. Returns when every agent has answered, or was given up.
+    pub async fn restore(self: &Arc<Self>) -> Result<Restored, StoreError> {
+        let Some(store) = self.means.store.clone() else { return Ok(Restored::default()) };
+        let mut records = store.sessions(Which::default()).await?;
+        let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
+        ends.sort_unstable_by(|one, other| other.cmp(one));
+        let oldest = ends.get(MOST_PAST - 1).copied();
+        records.retain(|one| one.ended.as_ref().is_none_or(|ended| oldest.is_none_or(|oldest| ended.at >= oldest)));
+        let first = self.next.fetch_add(records.len() as u64, Ordering::Relaxed);
+        let mut restored = Restored::default();
+        let mut living = Vec::new();
+        for (number, record) in (first..).zip(records) {
+            if record.ended.is_some() {
+                self.keep_at(number, self.past(&store, &record).await);
+                restored.past += 1;
+            } else {
+                let name = self.reserve(&record.name);
+                living.push((number, record, name));
+            }
+        }
+        let back = living.into_iter().enumerate().map(|(place, (number, record, name))| {
+            let (sessions, store) = (Arc::clone(self), store.clone());
+            async move {
+                let lives = sessions.bring_back(&store, number, &record, place < MOST_SESSIONS).await;
+                drop(name);
+                lives
+            }
+        });
+        let outcomes: Vec<bool> = futures_util::stream::iter(back).buffer_unordered(AT_ONCE).collect().await;
+        restored.resumed = outcomes.iter().filter(|lives| **lives).count();
+        restored.lost = outcomes.len() - restored.resumed;
+        info!(?restored, "the sessions of the daemon before are back");
+        Ok(restored)
+    }
+
+    /// One that ended in an earlier life. Nothing of it is read before somebody asks.
+    async fn past(self: &Arc<Self>, store: &Store, record: &SessionRecord) -> Kept {
+        let (mut session, wanted) = described(record);
+        if let Some(ended) = &record.ended {
+            session.end(keep::read_ending(&ended.how), ended.at);
+        }
+        if record.kind == SessionKind::Terminal {
+            session.last_screen = last_screen(store, &record.id).await;
+            return Kept::past(session);
+        }
+        let (store, id) = (store.clone(), record.id.clone());
+        let read = async move { items(&store, &id).await.0 };
+        let space = RunningSpace::asleep(&record.name, make::person(), read);
+        make::relic(&self.means, &mut session, &wanted, space);
+        Kept::past(session)
+    }
+
+    /// One that had not ended. Whether it goes on.
+    async fn bring_back(self: &Arc<Self>, store: &Store, number: u64, record: &SessionRecord, room: bool) -> bool {
+        let (session, wanted) = described(record);
+        if record.kind == SessionKind::Terminal {
+            let mut session = session;
+            session.last_screen = last_screen(store, &record.id).await;
+            session.end(Ending::Lost, SystemTime::now());
+            self.entomb(store, number, Kept::past(session)).await;
+            return false;
+        }
+        let (items, written) = items(store, &record.id).await;
+        let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
+        let said = items.iter().any(was_said);
+        let anew = record.extra["anew"] == Value::Bool(true) || !said;
+        let agent = record.agent.clone().unwrap_or_default();
+        let (ending, why) = if !room {
+            (Ending::Lost, "there are too many sessions already".to_owned())
+        } else if resume.is_none() && !anew {
+            (Ending::Lost, format!("{agent} had not said yet by what it could be"))
+        } else {
+            let begun = record.extra["named_at"].as_u64().map(|at| UNIX_EPOCH + Duration::from_secs(at));
+            let resumed = resume.clone().map(|name| (name, begun));
+            let started = make::harness(&self.means, &session, &wanted, resumed).await;
+            match started {
+                Ok(harness) => {
+                    let notice = said.then_some(RESTARTED);
+                    let running = RunningSpace::restore(&record.name, make::person(), nobody(), items, notice);
+                    return match make::agent(&self.means, session, &wanted, harness, &running).await {
+                        Ok(kept) => self.go_on(store, number, kept, running, written).await,
+                        Err(error) => {
+                            warn!(id = record.id, %error, "a session could not be shown again");
+                            false
+                        }
+                    };
+                }
+                Err(error) => {
+                    let why = discreet(&error, resume.as_deref());
+                    warn!(id = record.id, why, "a session could not be gone on with");
+                    (Ending::Gone(Some(why.clone())), why)
+                }
+            }
+        };
+        let notice = format!("{RESTARTED} This conversation could not be gone on with: {why}.");
+        let running = RunningSpace::restore(&record.name, make::person(), nobody(), items, Some(&notice));
+        let mut session = session;
+        session.end(ending, SystemTime::now());
+        make::relic(&self.means, &mut session, &wanted, running.space.clone());
+        let mut kept = Kept::past(session);
+        let subject = Subject::Conversation { space: running.space, kept: running.kept, written };
+        kept.written = Some(keep::follow(store.clone(), Arc::clone(&kept.session), subject));
+        self.keep_at(number, kept);
+        false
+    }
+
+    /// An agent that was started: kept, followed, and waited for.
+    async fn go_on(&self, store: &Store, number: u64, mut kept: Kept, running: RunningSpace, written: Written) -> bool {
+        let session = Arc::clone(&kept.session);
+        let subject = Subject::Conversation { space: running.space.clone(), kept: running.kept.clone(), written };
+        kept.written = Some(keep::follow(store.clone(), Arc::clone(&session), subject));
+        self.keep_at(number, kept);
+        let agent = ParticipantId::from(session.agent().unwrap_or_default());
+        let ready = tokio::time::timeout(PATIENCE, make::answered(&running.space, &agent)).await;
+        if ready.is_err() {
+            warn!(id = session.id, "an agent takes long to come back");
+        }
+        info!(id = session.id, name = session.name(), "a session is back");
+        session.ended().is_none()
+    }
+
+    /// One that is over, and of which nothing more is to be followed.
+    async fn entomb(&self, store: &Store, number: u64, kept: Kept) {
+        let id = kept.session.id.clone();
+        if let Some((how, at)) = kept.session.ended() {
+            let how = keep::ending(&how);
+            let ended = crate::store::Ended { at, how };
+            if let Err(error) =
+                store.change_session(id.as_str(), move |record| record.ended = Some(ended.clone())).await
+            {
+                warn!(id, %error, "the end of a session could not be written down");
+            }
+        }
+        self.keep_at(number, kept);
+    }
+}
+
+/// A session as its record describes it, and how it would be asked for again.
+fn described(record: &SessionRecord) -> (Session, NewSession) {
+    let words = || record.command.iter().map(OsString::from).collect();
+    let what = match record.kind {
+        SessionKind::Agent => What::Agent {
+            agent: record.agent.clone().unwrap_or_default(),
+            model: record.model.clone(),
+            mode: record.mode.clone(),
+            may_skip_permissions: record.extra["may_skip_permissions"] == Value::Bool(true),
+            arguments: words(),
+        },
+        SessionKind::Terminal => What::Program(words()),
+    };
+    let (columns, rows) = record.size.unwrap_or((80, 24));
+    let wanted = NewSession {
+        what,
+        name: Some(record.name.clone()),
+        team: Some(record.team.clone()),
+        directory: record.directory.clone(),
+        size: Size::nearest(columns, rows),
+        environment: environment(record),
+    };
+    let session = Session::new(record.id.clone(), record.name.clone(), &wanted, record.team.clone(), record.created_at);
+    (session, wanted)
+}
+
+/// What is known of the environment that it had, over the daemon's own.
+fn environment(record: &SessionRecord) -> Option<Vec<(OsString, OsString)>> {
+    let kept = record.extra["environment"].as_object().filter(|kept| !kept.is_empty())?;
+    let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !kept.contains_key(name)));
+    let kept = kept.iter().filter_map(|(name, value)| Some((name.into(), value.as_str()?.into())));
+    Some(own.chain(kept).collect())
+}
+
+/// All that was said, in order, and what of it is written as it is.
+async fn items(store: &Store, id: &str) -> (Vec<Item>, Written) {
+    let (mut all, mut written, mut place) = (Vec::new(), Written::default(), Some(Place::START));
+    while let Some(from) = place {
+        let page = match store.items_from(id, from, MOST_READ).await {
+            Ok(page) => page,
+            Err(error) => {
+                warn!(id, %error, "what was said in a session could not be read");
+                break;
+            }
+        };
+        place = page.next;
+        for row in page.items {
+            written.next = written.next.max(row.seq + 1);
+            let item = kept::read(&row.json).unwrap_or_else(|error| unreadable(&row, &error.to_string()));
+            if item.progress != Progress::Growing {
+                written.settled.insert(item.id.clone());
+            }
+            all.push(item);
+        }
+    }
+    (all, written)
+}
+
+/// What stands in the place of an item that nobody can read: its id must not be given to another.
+fn unreadable(row: &KeptItem, why: &str) -> Item {
+    let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
+    let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
+    let (id, from, at) = (row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH);
+    Item { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None }
+}
+
+/// Whether it is more than what happens when somebody comes or goes.
+fn was_said(item: &Item) -> bool {
+    !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
+}
+
+async fn last_screen(store: &Store, id: &str) -> Option<String> {
+    let page = store.items_from(id, Place::START, 1).await.ok()?;
+    let screen = page.items.into_iter().find(|row| row.id == SCREEN)?;
+    let screen: Value = serde_json::from_str(&screen.json).ok()?;
+    screen["text"].as_str().map(str::to_owned)
+}
+
+/// Why it could not be started, without the name that it was to go on by.
+fn discreet(error: &CreateError, resume: Option<&str>) -> String {
+    let text = match error {
+        CreateError::Failed { message, hint: Some(hint) } => format!("{message}; {hint}"),
+        other => other.to_string(),
+    };
+    match resume.filter(|name| !name.is_empty()) {
+        Some(name) => text.replace(&format!("{name:?}"), "of that name").replace(name, "it"),
+        None => text,
+    }
+}

@@ -1,0 +1,430 @@
+//! Sessions over several lives of a daemon that is never asked to end.
+
+mod mute;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
+use wh_agents::Catalog;
+use wh_agents::demo::{Demo, DemoOptions};
+use wh_client::{CreateError, Daemon, Ending, NewSession, Session, What};
+use wh_core::space::ParticipantId;
+use wh_core::space::command::{Command, Done};
+use wh_core::space::harness::Call;
+use wh_core::space::item::{Body, Item, Progress};
+use wh_core::space::question::Closing;
+use wh_core::space::receipt::Stage;
+use wh_core::space::state::State;
+use wh_core::terminal::{Exit, Size};
+
+use super::keep::{self, Subject};
+use super::{Kept, Means, Restored, Sessions};
+use crate::space::RunningSpace;
+use crate::store::{Place, Store, Which};
+use crate::terminal::{HostSpec, ScreenSpec, host};
+use mute::Mute;
+
+const SIZE: Size = Size { columns: 80, rows: 24 };
+
+/// Where the lives of a daemon leave what they leave.
+struct Home {
+    folder: TempDir,
+}
+
+/// One of them.
+struct Life {
+    sessions: Arc<Sessions>,
+    store: Store,
+    restored: Restored,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn state(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Lives until `live` is done, and is gone then without another word: every task is dropped where it stands.
+    fn live<T>(&self, live: impl AsyncFnOnce(&Life) -> T) -> T {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let store = Store::open(self.state().join("store")).unwrap();
+        let kept = store.clone();
+        let came_to = runtime.block_on(async {
+            let sessions = Sessions::new(means(store.clone()));
+            let restored = sessions.restore().await.unwrap();
+            live(&Life { sessions, store, restored }).await
+        });
+        runtime.shutdown_timeout(Duration::from_secs(30));
+        let closing = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        closing.block_on(kept.close()).unwrap();
+        came_to
+    }
+
+    fn wanted(&self, agent: &str, name: &str) -> NewSession {
+        let what = What::Agent {
+            agent: agent.to_owned(),
+            model: None,
+            mode: None,
+            may_skip_permissions: false,
+            arguments: vec![],
+        };
+        let environment = vec![
+            ("XDG_STATE_HOME".into(), self.state().as_os_str().to_owned()),
+            ("SECRET_KEY".into(), "do-not-write-me".into()),
+        ];
+        NewSession {
+            what,
+            name: Some(name.to_owned()),
+            team: None,
+            directory: self.state().to_owned(),
+            size: SIZE,
+            environment: Some(environment),
+        }
+    }
+}
+
+fn means(store: Store) -> Means {
+    let demo = Demo::new(DemoOptions { pace: Duration::ZERO, ..DemoOptions::default() });
+    Means {
+        catalog: Catalog::of(vec![Arc::new(demo), Arc::new(Mute)]),
+        show: Box::new(|spec| {
+            tokio::spawn(async move {
+                let _held = spec;
+                std::future::pending().await
+            })
+        }),
+        screen: ScreenSpec { history_lines: 100, log_characters: 4000 },
+        withheld: vec![],
+        store: Some(store),
+    }
+}
+
+/// Waits for something that only shows in what is written.
+async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+impl Life {
+    fn session(&self, id: &str) -> Arc<Session> {
+        self.sessions.session(id).expect("the session is there")
+    }
+
+    async fn create(&self, wanted: NewSession) -> Arc<Session> {
+        self.sessions.create(wanted).await.unwrap()
+    }
+
+    async fn look<T: Send + 'static>(&self, session: &Session, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
+        session.conversation.as_ref().unwrap().space.look(look).await.unwrap()
+    }
+
+    async fn command(&self, session: &Session, command: Command) -> Done {
+        let conversation = session.conversation.as_ref().unwrap();
+        conversation.space.command(conversation.me.clone(), None, command).await.unwrap().unwrap()
+    }
+
+    async fn say(&self, session: &Session, text: &str) -> Done {
+        self.command(session, Command::Say { text: text.to_owned(), to: None, attachments: vec![] }).await
+    }
+
+    /// Says something, and waits until the agent is done with it.
+    async fn turn(&self, session: &Session, text: &str) {
+        let id = self.say(session, text).await.receipt.request_id;
+        eventually("the turn is over", async || {
+            let id = id.clone();
+            self.look(session, move |state| state.receipts.get(&id).is_some_and(|one| one.stage == Stage::Finished))
+                .await
+        })
+        .await;
+    }
+
+    /// What the demo says of itself.
+    async fn status(&self, session: &Session) -> String {
+        let call = Command::Call(Some(ParticipantId::from("demo")), Call::ReportStatus);
+        self.command(session, call).await.lines.join(" ")
+    }
+
+    async fn items(&self, session: &Session) -> Vec<Item> {
+        self.look(session, |state| {
+            state.check().unwrap();
+            state.items.iter().map(|item| (**item).clone()).collect()
+        })
+        .await
+    }
+
+    /// Waits until all that was said is written, and the name to go on by; returns all that was said.
+    async fn written(&self, session: &Session, named: bool) -> Vec<Item> {
+        eventually("all is written", async || {
+            let items = self.items(session).await;
+            let page = self.store.items_from(session.id.as_str(), Place::START, 2000).await.unwrap();
+            let read: Vec<Item> = page.items.iter().map(|row| wh_core::space::kept::read(&row.json).unwrap()).collect();
+            let record = self.store.session(session.id.as_str()).await.unwrap().unwrap();
+            read == items && record.resume.is_some() == named
+        })
+        .await;
+        self.items(session).await
+    }
+}
+
+fn notices(items: &[Item]) -> Vec<String> {
+    let lines = items.iter().filter_map(|item| match &item.body {
+        Body::Notice { lines, .. } => Some(lines.join("\n")),
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[test]
+fn an_agent_goes_on_under_the_same_id_and_remembers() {
+    let home = Home::new();
+    let (id, before) = home.live(async |life| {
+        assert_eq!(life.restored, Restored::default());
+        let session = life.create(NewSession { team: Some("crew".into()), ..home.wanted("demo", "one") }).await;
+        life.turn(&session, "hello there").await;
+        life.command(&session, Command::Model(None, Some("brief".to_owned()))).await;
+        let before = life.written(&session, true).await;
+        eventually("the model is written", async || {
+            let record = life.store.session(session.id.as_str()).await.unwrap().unwrap();
+            record.model.as_deref() == Some("brief") && record.mode.is_none()
+        })
+        .await;
+        (session.id.clone(), before)
+    });
+    let second = home.live(async |life| {
+        assert_eq!(life.restored, Restored { resumed: 1, lost: 0, past: 0 });
+        let session = life.session("one");
+        assert_eq!((&session.id, session.team.as_str(), session.ended()), (&id, "crew", None));
+        let items = life.items(&session).await;
+        assert_eq!(items[..before.len()], before[..], "history is as it was");
+        assert!(notices(&items).iter().any(|notice| notice.contains("restarted")), "{items:?}");
+        let status = life.status(&session).await;
+        assert!(status.contains("Model brief") && status.contains("2 entries"), "{status}");
+        life.turn(&session, "and again").await;
+        assert!(life.status(&session).await.contains("4 entries"));
+        life.written(&session, true).await
+    });
+    home.live(async |life| {
+        let session = life.session(&id);
+        assert_eq!(life.items(&session).await[..second.len()], second[..]);
+        life.turn(&session, "once more").await;
+        assert!(life.status(&session).await.contains("6 entries"));
+    });
+}
+
+#[test]
+fn what_was_under_way_is_cut_off_and_no_secret_is_told() {
+    let home = Home::new();
+    let (id, name) = home.live(async |life| {
+        let session = life.create(home.wanted("demo", "one")).await;
+        life.say(&session, "/demo ask").await;
+        eventually("it asks", async || life.look(&session, |state| state.questions().count() > 0).await).await;
+        life.written(&session, true).await;
+        let record = life.store.session(session.id.as_str()).await.unwrap().unwrap();
+        assert!(!format!("{:?}", record.extra).contains("do-not-write-me"), "{record:?}");
+        (session.id.clone(), record.resume.unwrap().reveal().to_owned())
+    });
+    home.live(async |life| {
+        let session = life.session(&id);
+        let items = life.items(&session).await;
+        assert!(items.iter().all(|item| item.progress != Progress::Growing));
+        let closings = items.iter().filter_map(|item| match &item.body {
+            Body::Question { closing, .. } => Some(closing.clone()),
+            _ => None,
+        });
+        assert_eq!(closings.collect::<Vec<_>>(), [Some(Closing::Withdrawn)]);
+        assert!(notices(&items).iter().any(|notice| notice.contains("withdrawn")));
+        life.turn(&session, "hello").await;
+        let shown = life.look(&session, |state| format!("{state:?}")).await;
+        assert!(shown.contains("hello") && !shown.contains(&name));
+        // What was cut is written so, too.
+        let all = life.written(&session, true).await;
+        assert!(all.iter().any(|item| matches!(&item.body, Body::Question { closing: Some(_), .. })));
+    });
+    let arrived = std::fs::read_to_string(home.state().join(format!("wheelhouse/demo/{name}.prompts.jsonl"))).unwrap();
+    assert_eq!(arrived.lines().count(), 2, "nothing was sent twice: {arrived}");
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_over_and_can_still_be_read() {
+    let home = Home::new();
+    let (id, before, name) = home.live(async |life| {
+        let session = life.create(home.wanted("demo", "one")).await;
+        life.turn(&session, "hello").await;
+        let before = life.written(&session, true).await;
+        let record = life.store.session(session.id.as_str()).await.unwrap().unwrap();
+        (session.id.clone(), before, record.resume.unwrap().reveal().to_owned())
+    });
+    std::fs::remove_dir_all(home.state().join("wheelhouse/demo")).unwrap();
+    let (ending, after) = home.live(async |life| {
+        assert_eq!(life.restored, Restored { resumed: 0, lost: 1, past: 0 });
+        let session = life.session(&id);
+        let Some((Ending::Gone(Some(why)), _)) = session.ended() else { panic!("{:?}", session.ended()) };
+        assert!(why.contains("Demo has no conversation"), "{why}");
+        assert!(!why.contains(&name), "{why}");
+        let items = life.items(&session).await;
+        assert_eq!(items[..before.len()], before[..]);
+        assert!(notices(&items).last().unwrap().contains(&why));
+        assert!(session.surface.as_ref().unwrap().facts().await.is_ok(), "it can be looked at");
+        let said = session.conversation.as_ref().unwrap();
+        let refused = Command::Say { text: "hello?".to_owned(), to: None, attachments: vec![] };
+        assert!(said.space.command(said.me.clone(), None, refused).await.unwrap().is_err());
+        assert_eq!(life.create(home.wanted("demo", "one")).await.name(), "one", "its name is free");
+        (session.ended().unwrap().0, life.written(&session, true).await)
+    });
+    home.live(async |life| {
+        assert_eq!((life.restored.past, life.restored.resumed), (1, 1));
+        let session = life.session(&id);
+        assert_eq!(session.ended().unwrap().0, ending);
+        assert_eq!(life.items(&session).await, after, "nothing is added to what is over");
+        assert!(session.surface.as_ref().unwrap().facts().await.is_ok());
+        assert_ne!(life.session("one").id, id, "names belong to the living first");
+    });
+}
+
+#[test]
+fn one_without_a_name_to_go_on_by_begins_anew_if_nothing_was_said_and_is_lost_otherwise() {
+    let home = Home::new();
+    let (silent, spoken) = home.live(async |life| {
+        let silent = life.create(home.wanted("mute", "silent")).await;
+        let spoken = life.create(home.wanted("mute", "spoken")).await;
+        life.turn(&spoken, "hello").await;
+        life.written(&silent, false).await;
+        life.written(&spoken, false).await;
+        (silent.id.clone(), spoken.id.clone())
+    });
+    home.live(async |life| {
+        assert_eq!(life.restored, Restored { resumed: 1, lost: 1, past: 0 });
+        let (silent, spoken) = (life.session(&silent), life.session(&spoken));
+        assert_eq!(silent.ended(), None);
+        life.turn(&silent, "hello").await;
+        assert_eq!(spoken.ended().unwrap().0, Ending::Lost);
+        let items = life.items(&spoken).await;
+        assert!(items.iter().any(|item| matches!(&item.body, Body::Text { text, .. } if text == "hello")));
+        let all: Vec<_> = life.sessions.sessions().iter().map(|one| one.name()).collect();
+        assert_eq!(all, ["silent", "spoken"], "in the order in which they were made");
+    });
+}
+
+#[test]
+fn one_that_began_anew_has_nothing_to_lose() {
+    let home = Home::new();
+    let id = home.live(async |life| {
+        let session = life.create(home.wanted("mute", "one")).await;
+        life.turn(&session, "call me secret").await;
+        life.written(&session, true).await;
+        life.command(&session, Command::Call(None, Call::Restart)).await;
+        life.written(&session, false).await;
+        session.id.clone()
+    });
+    home.live(async |life| {
+        assert_eq!(life.restored.resumed, 1);
+        let session = life.session(&id);
+        life.turn(&session, "hello").await;
+        assert!(life.items(&session).await.len() > 5, "what was said before is still shown");
+    });
+}
+
+#[test]
+fn what_a_terminal_showed_last_outlives_it() {
+    let home = Home::new();
+    let (id, raw) = home.live(async |life| {
+        // A terminal of ours in the place of a program's: how it is followed is the same.
+        let wanted = NewSession { what: What::Program(vec!["sh".into()]), ..home.wanted("demo", "shell") };
+        let running = RunningSpace::start("test", "human".into());
+        let spec = HostSpec {
+            command: vec!["sh".into()],
+            size: SIZE,
+            attended: false,
+            screen: Some(ScreenSpec { history_lines: 100, log_characters: 4000 }),
+            recording: None,
+            space: running.space,
+        };
+        let (hosted, mut program) = host(spec).await.unwrap();
+        let mut session = Session::new("t1".into(), "shell".into(), &wanted, "default".into(), SystemTime::now());
+        session.surface = Some(hosted.surface.clone());
+        keep::enter(&life.store, &session, &wanted, &[]).await.unwrap();
+        let session = Arc::new(session);
+        let written = keep::follow(life.store.clone(), Arc::clone(&session), Subject::Terminal(hosted.surface));
+        life.sessions.keep(Kept { session, live: None, written: Some(written) });
+        for line in ["one\r\n", "\x1b[31mtwo\x1b[m\r\n", "three"] {
+            program.line.write_all(line.as_bytes()).await.unwrap();
+            let word = line.trim_end().trim_start_matches("\x1b[31m").trim_end_matches("\x1b[m").to_owned();
+            eventually("the screen is written", async || {
+                let page = life.store.items_from("t1", Place::START, 1).await.unwrap();
+                page.items.iter().any(|row| row.json.contains(&word))
+            })
+            .await;
+        }
+        ("t1".to_owned(), life.store.screen("t1").await.unwrap())
+    });
+    assert_eq!(String::from_utf8(raw).unwrap(), "one\r\n\x1b[31mtwo\x1b[m\r\nthree", "each byte once");
+    for past in [0, 1] {
+        home.live(async |life| {
+            assert_eq!((life.restored.past, life.restored.lost), (past, 1 - past));
+            let session = life.session(&id);
+            assert_eq!(session.ended().unwrap().0, Ending::Lost);
+            assert!(session.surface.is_none());
+            let screen = session.last_screen.clone().unwrap();
+            assert!(screen.starts_with("one\ntwo\nthree"), "{screen:?}");
+        });
+    }
+}
+
+#[test]
+fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
+    let home = Home::new();
+    let (renamed, ended) = home.live(async |life| {
+        let (one, other) = tokio::join!(
+            life.sessions.create(home.wanted("demo", "one")),
+            life.sessions.create(home.wanted("demo", "one"))
+        );
+        let taken = [&one, &other].iter().filter(|made| matches!(made, Err(CreateError::NameTaken(_)))).count();
+        assert_eq!(taken, 1, "one of two gets the name");
+        let renamed = one.or(other).unwrap();
+        life.sessions.rename(&renamed.id, "two").unwrap();
+        // A name that was let go is free at once, whatever is written by then.
+        let mut ended = life.create(home.wanted("demo", "one")).await;
+        for _ in 0..8 {
+            assert!(life.sessions.end(&ended.id, false).await);
+            assert!(life.sessions.forget(&ended.id).await);
+            ended = life.create(home.wanted("demo", "one")).await;
+        }
+        assert!(life.sessions.end(&ended.id, false).await);
+        let another = life.create(home.wanted("demo", "one")).await;
+        life.sessions.rename(&another.id, "three").unwrap();
+        assert!(life.sessions.end(&another.id, false).await);
+        assert!(life.sessions.forget(&another.id).await);
+        eventually("name and end are written", async || {
+            let all = life.store.sessions(Which::default()).await.unwrap();
+            all.iter().any(|one| one.name == "two" && one.resume.is_some()) && all.iter().any(|one| one.ended.is_some())
+        })
+        .await;
+        (renamed.id.clone(), ended.id.clone())
+    });
+    home.live(async |life| {
+        assert_eq!(life.restored, Restored { resumed: 1, lost: 0, past: 1 });
+        assert_eq!(life.session(&renamed).name(), "two");
+        assert_eq!(life.session(&ended).ended().unwrap().0, Ending::Gone(None));
+        assert!(life.sessions.forget(&ended).await);
+        life.sessions.stop().await;
+    });
+    home.live(async |life| {
+        assert_eq!(
+            life.restored,
+            Restored { resumed: 0, lost: 0, past: 1 },
+            "what was asked to end does not come back"
+        );
+        assert!(life.sessions.session(&ended).is_none());
+        assert!(!matches!(life.session(&renamed).ended().unwrap().0, Ending::Exited(Exit::Code(_)) | Ending::Lost));
+    });
+}
