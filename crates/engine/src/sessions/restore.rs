@@ -64,14 +64,15 @@ impl Sessions {
                 living.push((number, record, name));
             }
         }
-        let back = living.into_iter().enumerate().map(|(place, (number, record, name))| {
+        let mut back = Vec::new();
+        for (place, (number, record, name)) in living.into_iter().enumerate() {
             let (sessions, store) = (Arc::clone(self), store.clone());
-            async move {
+            back.push(Box::pin(async move {
                 let lives = sessions.bring_back(&store, number, &record, place < MOST_SESSIONS).await;
                 drop(name);
                 lives
-            }
-        });
+            }));
+        }
         let outcomes: Vec<bool> = futures_util::stream::iter(back).buffer_unordered(AT_ONCE).collect().await;
         restored.resumed = outcomes.iter().filter(|lives| **lives).count();
         restored.lost = outcomes.len() - restored.resumed;

@@ -18,7 +18,7 @@ use wh_engine::control::audit::{self, Audit, Texts};
 use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::Teams;
 use wh_engine::control::{Controller, Parts};
-use wh_engine::sessions::{Means, Sessions, UiSpec};
+use wh_engine::sessions::{Means, Restored, Sessions, UiSpec};
 use wh_engine::store::{Limits as StoreLimits, Store};
 use wh_engine::terminal::{Host, ScreenSpec};
 use wh_tui::theme::Theme;
@@ -66,9 +66,10 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
         show: Box::new(show),
         screen,
         withheld: vec![TOKEN_VARIABLE.into()],
-        store: None,
+        store: Some(store.clone()),
     });
 
+    let restoring = tokio::spawn(restore(Arc::clone(&sessions)));
     let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = TcpListener::bind(wanted).await.map_err(|error| failed(&format!("{wanted}: {error}")))?;
@@ -99,6 +100,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
 
     signals.next().await;
     info!("the daemon was asked to end");
+    restoring.abort();
     tokio::select! {
         () = sessions.stop() => {}
         // Who asks again means it.
@@ -111,6 +113,17 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     }
     info!("the daemon ends");
     Ok(())
+}
+
+/// Brings back what an earlier daemon kept. Whoever asks meanwhile is answered with what is there so far.
+async fn restore(sessions: Arc<Sessions>) {
+    match sessions.restore().await {
+        Ok(restored) if restored == Restored::default() => {}
+        Ok(Restored { resumed, lost, past }) => {
+            info!(resumed, lost, past, "the sessions of an earlier daemon are back as far as they can be");
+        }
+        Err(error) => warn!(%error, "the sessions of an earlier daemon could not be brought back"),
+    }
 }
 
 fn open_store(place: &Place) -> Result<Store, Failure> {

@@ -89,7 +89,7 @@ mod tests {
 
     fn item(id: &str, turn: Option<&str>, body: Body, progress: Progress) -> Item {
         let (from, at) = (ParticipantId::from("demo"), SystemTime::UNIX_EPOCH);
-        Item { id: id.into(), from, to: None, turn: turn.map(TurnId::from), at, body, progress }
+        Item { id: id.into(), from, to: None, turn: turn.map(TurnId::from), at, body, progress, extent: None }
     }
 
     fn text(text: &str) -> Body {
