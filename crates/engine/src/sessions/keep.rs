@@ -187,6 +187,9 @@ pub(super) fn follow(store: Store, session: Arc<Session>, subject: Subject) -> w
     done
 }
 
+/// A model and a mode.
+type Choice = (Option<String>, Option<String>);
+
 struct Keeper {
     store: Store,
     session: Arc<Session>,
@@ -221,15 +224,22 @@ impl Keeper {
         let known = &written.settled;
         pen.write(mirror.state().items.iter().filter(|item| !known.contains(&item.id)).map(|item| &**item)).await;
         let mut count = total(&mirror);
-        let (mut named, mut chosen) = (None, None);
+        let (mut named, mut chosen) = (None, Choice::default());
+        self.choose(&mut chosen, &mirror, &agent).await;
         let mut due = Instant::now();
         kept.mark_changed();
         loop {
             tokio::select! {
+                // What comes without end is last, so that the others have their turn.
                 biased;
+                () = self.session.until_ended() => break,
                 Ok(()) = kept.changed() => {
                     let name = kept.borrow_and_update().get(&agent).cloned();
                     self.name(&mut named, name).await;
+                }
+                () = tokio::time::sleep_until(due), if !pen.growing.is_empty() => {
+                    pen.write_growing(&mirror).await;
+                    due = Instant::now() + PACE;
                 }
                 changed = mirror.changed() => {
                     if changed.is_err() || !self.catch_up(&mut mirror, &mut pen, &mut count).await {
@@ -237,11 +247,6 @@ impl Keeper {
                     }
                     self.choose(&mut chosen, &mirror, &agent).await;
                 }
-                () = tokio::time::sleep_until(due), if !pen.growing.is_empty() => {
-                    pen.write_growing(&mirror).await;
-                    due = Instant::now() + PACE;
-                }
-                () = self.session.until_ended() => break,
             }
         }
         self.catch_up(&mut mirror, &mut pen, &mut count).await;
@@ -292,24 +297,23 @@ impl Keeper {
         .await;
     }
 
-    /// Another model or mode than it began with is what it goes on with.
-    async fn choose(
-        &self,
-        known: &mut Option<(Option<String>, Option<String>)>,
-        mirror: &Mirror,
-        agent: &ParticipantId,
-    ) {
+    /// The model and the mode that it has are what it goes on with; what it calls the default it chooses itself.
+    async fn choose(&self, known: &mut Choice, mirror: &Mirror, agent: &ParticipantId) {
         let Some(participant) = mirror.state().participants.get(agent) else { return };
         let can = &participant.capabilities;
         let now = (can.model.clone(), can.mode.clone());
-        if now == (None, None) || known.as_ref() == Some(&now) {
+        if now == (None, None) || *known == now {
             return;
         }
-        let Some((model, mode)) = known.replace(now.clone()) else { return };
-        let changed = (now.0.filter(|now| Some(now) != model.as_ref()), now.1.filter(|now| Some(now) != mode.as_ref()));
+        known.clone_from(&now);
+        let chosen = |now: &Option<String>, before: Option<String>| match now.as_deref() {
+            Some("default") => None,
+            Some(now) => Some(now.to_owned()),
+            None => before,
+        };
         self.change(move |record| {
-            record.model = changed.0.clone().or(record.model.take());
-            record.mode = changed.1.clone().or(record.mode.take());
+            record.model = chosen(&now.0, record.model.take());
+            record.mode = chosen(&now.1, record.mode.take());
         })
         .await;
     }

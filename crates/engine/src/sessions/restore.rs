@@ -115,7 +115,7 @@ impl Sessions {
         let (ending, why) = if !room {
             (Ending::Lost, "there are too many sessions already".to_owned())
         } else if resume.is_none() && !anew {
-            (Ending::Lost, format!("{agent} had not said yet by what it could be"))
+            (Ending::Lost, format!("{agent} had not yet said by which name"))
         } else {
             let begun = record.extra["named_at"].as_u64().map(|at| UNIX_EPOCH + Duration::from_secs(at));
             let resumed = resume.clone().map(|name| (name, begun));

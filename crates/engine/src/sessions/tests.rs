@@ -195,7 +195,7 @@ fn an_agent_goes_on_under_the_same_id_and_remembers() {
         let before = life.written(&session, true).await;
         eventually("the model is written", async || {
             let record = life.store.session(session.id.as_str()).await.unwrap().unwrap();
-            record.model.as_deref() == Some("brief") && record.mode.is_none()
+            record.model.as_deref() == Some("brief")
         })
         .await;
         (session.id.clone(), before)

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use wh_agents::Catalog;
 use wh_agents::port::{Harness, Start};
 use wh_client::Space;
@@ -89,10 +89,12 @@ impl RunningSpace {
         space
     }
 
-    /// An agent takes part from now on, under this name.
+    /// An agent takes part from now on, under this name: when this returns, it can be spoken to.
     pub async fn enrol(&self, id: ParticipantId, harness: Harness) {
+        let (reply, enrolled) = oneshot::channel();
         // A space that is gone needs no more agents: the harness ends when it is dropped.
-        let _ = self.arrivals.send(Arrival::Enrol(id, harness, None)).await;
+        let _ = self.arrivals.send(Arrival::Enrol(id, harness, reply)).await;
+        let _ = enrolled.await;
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Roster {
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// It takes part from now on.
-    Enrol(ParticipantId, Harness, Option<oneshot::Sender<bool>>),
+    Enrol(ParticipantId, Harness, oneshot::Sender<bool>),
     /// It is to end; told once it is gone.
     Leave(ParticipantId, oneshot::Sender<()>),
 }
@@ -163,7 +163,7 @@ impl Desk {
         }
         let harness = agent.start(start).await.map_err(|error| unstarted(&error))?;
         let (reply, enrolled) = oneshot::channel();
-        let _ = line.send(Arrival::Enrol(participant, harness, Some(reply))).await;
+        let _ = line.send(Arrival::Enrol(participant, harness, reply)).await;
         match enrolled.await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Refusal::Failed(format!("{id} takes part already, or the space is ending"))),

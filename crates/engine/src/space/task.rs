@@ -187,7 +187,7 @@ impl Task {
         match arrival {
             Arrival::Enrol(id, harness, reply) => {
                 let welcome = self.welcome(id, harness);
-                reply.map(|reply| reply.send(welcome));
+                let _ = reply.send(welcome);
             }
             Arrival::Leave(id, reply) => {
                 // An agent whose orders are closed ends.

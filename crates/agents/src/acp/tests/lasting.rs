@@ -174,8 +174,9 @@ async fn a_conversation_that_would_be_lost_by_haste_is_waited_for() {
     start.resume = Some(Resume::Named("s".to_owned()));
     // A whole minute is left of the minute in which it began, however long this takes.
     start.begun = Some(std::time::SystemTime::now() + Duration::from_secs(60));
-    let entry = Entry { quirks: Quirks { kept_by_minute: true, ..FAKE.quirks }, ..FAKE };
-    let harness = Acp { entry, keeper: None }.start(start).await.unwrap();
+    let mut entry = (*fake().entry).clone();
+    entry.quirks.kept_by_minute = true;
+    let harness = Acp { entry: entry.into(), keeper: None }.start(start).await.unwrap();
     let mut run = Run { harness, folder, turns: 0 };
     assert!(matches!(run.next().await, Report::Notice(Level::Info, text) if text.contains("can go on")));
     assert!(!run.folder.path().join("started").exists(), "it is not asked before");

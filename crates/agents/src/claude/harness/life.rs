@@ -120,6 +120,7 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
                 let session = live.session.clone();
                 let reason = closed.reason();
                 let reason = session.as_ref().map_or_else(|| reason.clone(), |id| reason.replace(id, "it"));
+                let reason = course.start.discreet(&reason);
                 let unsent = live.work.take_unsent();
                 live.fail_all(&format!("Claude Code is gone: {reason}")).await?;
                 course.keep_choices(&live.capabilities);
