@@ -109,7 +109,10 @@ fn explain(path: &Path, problem: &str) -> io::Error {
 pub fn process_start(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold blanks and brackets; the start is the 22nd field, the 20th after the name.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    // One that is dead and not yet buried is dead.
+    let state = fields.next()?;
+    (!matches!(state, "Z" | "X")).then(|| fields.nth(18)?.parse().ok())?
 }
 
 #[cfg(test)]
