@@ -7,6 +7,7 @@ pub mod claude;
 pub mod codex;
 pub mod demo;
 pub mod kept;
+pub mod manage;
 pub mod port;
 pub mod program;
 pub mod rpc;

@@ -12,10 +12,12 @@ use std::time::SystemTime;
 use tokio::sync::mpsc;
 use wh_core::space::bounds::Bounds;
 use wh_core::space::extent::size;
-use wh_core::space::harness::{Named, Order, Report};
+use wh_core::space::harness::{Order, Report};
 use wh_core::space::item::Level;
+use wh_core::space::roster::{LoginMethod, LogoutDone, McpServer, ModelCard};
 
 use crate::kept::{self, Loss, MOST_KEPT};
+use crate::manage::{self, LoginWay};
 
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -34,8 +36,46 @@ pub trait Agent: Send + Sync {
     /// Looks whether it can be used now. Never fails: what cannot be found out is unknown.
     fn check(&self) -> BoxFuture<'_, Readiness>;
 
-    /// The models that it offers, the one that it would use first. Empty: it offers no choice.
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>>;
+    /// How somebody logs in with it. Without a way of its own its login is a matter of what [`AgentFacts::login_hint`]
+    /// says.
+    fn login_way<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+        Box::pin(async {
+            Ok(match self.facts().login_hint {
+                Some(instructions) => LoginWay::ByHand { instructions, method: LoginMethod::Terminal },
+                None => LoginWay::NotNeeded,
+            })
+        })
+    }
+
+    /// Logs out.
+    fn log_out<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<LogoutDone, ManageError>> {
+        Box::pin(async { Ok(manage::no_logout(&self.facts().title, "its login is not kept by a command")) })
+    }
+
+    /// What else it says of itself, a name and a value each. Nothing where it does not.
+    fn about<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Vec<(String, String)>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    /// The models that it offers.
+    fn models<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
+        Box::pin(async { Err(manage::no_models(&self.facts().title)) })
+    }
+
+    /// Its MCP servers.
+    fn mcp<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
+        Box::pin(async { Err(manage::no_mcp(&self.facts().title)) })
+    }
+
+    /// Switches one of its MCP servers on or off; what it says of that.
+    fn switch_mcp<'a>(
+        &'a self,
+        _here: &'a Surroundings,
+        _server: &'a str,
+        _on: bool,
+    ) -> BoxFuture<'a, Result<String, ManageError>> {
+        Box::pin(async { Err(manage::no_switch(&self.facts().title)) })
+    }
 
     /// The conversations that it keeps of a directory, the newest first. An agent without an answer of its own says that
     /// it lists none.
@@ -184,6 +224,11 @@ impl Surroundings {
     /// This directory, and wh's own environment.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), environment: BTreeMap::new() }
+    }
+
+    /// Where wh itself was started.
+    pub fn of_wh() -> Self {
+        Self::new(std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")))
     }
 
     /// A variable as the agent would find it; one that is empty counts as not there.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use wh_pipe::Launch;
 
-use crate::port::{Start, StartError};
+use crate::port::{Start, StartError, Surroundings};
 
 /// Variables to set, and with `None` those to take away.
 pub type Environment = BTreeMap<OsString, Option<OsString>>;
@@ -75,6 +75,13 @@ impl Program {
         launch.environment = self.environment.clone();
         launch.environment.extend(environment.clone());
         Some(launch)
+    }
+
+    /// What it finds around it: what it is always started with, and what is there.
+    pub(crate) fn around(&self, here: &Surroundings) -> Surroundings {
+        let mut environment = self.environment.clone();
+        environment.extend(here.environment.clone());
+        Surroundings { directory: here.directory.clone(), environment }
     }
 
     /// What to do in order to have it.

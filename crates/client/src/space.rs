@@ -11,7 +11,7 @@ use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Event, StreamFrame};
 use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::item::Item;
-use wh_core::space::roster::{AgentCard, ConversationCard};
+use wh_core::space::roster::{AgentCard, Ask, ConversationCard, Told};
 use wh_core::space::state::{Gauges, State};
 use wh_core::space::{ItemId, ParticipantId};
 
@@ -86,6 +86,15 @@ pub enum RosterRequest {
         agent: String,
         /// The way back.
         reply: oneshot::Sender<Result<Vec<ConversationCard>, Refusal>>,
+    },
+    /// Something about one of them, or about all.
+    Manage {
+        /// Which agent; `None` is all of them.
+        agent: Option<String>,
+        /// What.
+        ask: Ask,
+        /// The way back.
+        reply: oneshot::Sender<Result<Told, Refusal>>,
     },
     /// Have one take part.
     Invite {
@@ -201,6 +210,13 @@ impl Space {
     pub async fn conversations(&self, agent: &str) -> Result<Vec<ConversationCard>, Refusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Conversations { agent, reply }));
+        asked.await.map_err(|Gone| Refusal::NobodyThere)?
+    }
+
+    /// Asks something about an agent beside its conversation. May take seconds: the agent itself is asked.
+    pub async fn manage(&self, agent: Option<&str>, ask: Ask) -> Result<Told, Refusal> {
+        let agent = agent.map(str::to_owned);
+        let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }));
         asked.await.map_err(|Gone| Refusal::NobodyThere)?
     }
 

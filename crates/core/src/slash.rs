@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::space::ParticipantId;
 use crate::space::command::{Command, Selector, Target};
 use crate::space::harness::{Call, Named};
+use crate::space::roster::Ask;
 use std::time::Duration;
 
 /// What a line asks for.
@@ -130,7 +131,8 @@ pub const COMMANDS: &[Entry] = &[
     entry("Chat Queue", "/cancel [SELECTOR] [REASON]", "Interrupt reasoning, or drop acknowledgements you wait for"),
     entry("Chat Queue", "/interrupt [PARTICIPANT]", "Stop the turn that is under way"),
     entry("Participant Controls", "/model|mode [NAME]", "List the agent's models or modes, or choose one"),
-    unlisted("/model [MODEL]", "List the agent's models, or choose one"),
+    unlisted("/model [AGENT] [MODEL]", "List the agent's models, or choose one"),
+    unlisted("/models [AGENT]", "List the agent's models"),
     unlisted("/mode [MODE]", "List the agent's modes, or choose one"),
     entry("Participant Controls", "/status [PARTICIPANT]", "Ask how it is"),
     entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
@@ -145,12 +147,20 @@ pub const COMMANDS: &[Entry] = &[
     unlisted("/compact [PARTICIPANT] [TOKENS]", "Have it shorten its context"),
     unlisted("/restart [PARTICIPANT]", "Begin anew with it"),
     entry("Participant Controls", "/shutdown PARTICIPANT [REASON]", "End it"),
-    entry("Participant Controls", "/mcp [reconnect|enable|disable SERVER]", "How its MCP servers fare, or change that"),
+    entry(
+        "Participant Controls",
+        "/mcp [AGENT] [reconnect|enable|disable SERVER]",
+        "How its MCP servers fare, or change that",
+    ),
     entry("Participant Controls", "/context", "What fills its context"),
     entry("Participant Controls", "/rewind [NUMBER [now]]", "List the prompts that files can go back to, or go back"),
-    entry("Participant Controls", "/login|logout", "Log in with it, or out"),
-    unlisted("/login", "How to log in with it"),
-    unlisted("/logout", "Log out of it"),
+    entry(
+        "Participant Controls",
+        "/login [AGENT] [cancel|CODE]",
+        "Log in with it; stop that, or give it the code it wants",
+    ),
+    entry("Participant Controls", "/logout [AGENT]", "Log out of it"),
+    unlisted("/agents", "List the agents"),
     entry("Streams", "/stream request PARTICIPANT DIRECTION [DESCRIPTION]", "Ask for a stream"),
     entry("Streams", "/stream close ID", "Close one"),
     entry("Streams", "/envelope mcp/request tool/call PARTICIPANT TOOL [JSON]", "Have it use a tool"),
@@ -206,11 +216,8 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
         "ui-clear" => Slash::Ui(UiCommand::ClearView),
         "exit" | "quit" => Slash::Ui(UiCommand::Exit),
         "ui-board" => Slash::Ui(UiCommand::Board(board(words.first().copied()).map_err(wrong)?)),
-        "agent" | "agents" => match whom() {
-            Ok(agent) => Slash::Space(Command::Target(Target::Only(vec![agent]))),
-            Err(_) => Slash::Ui(UiCommand::Pick(Pick::Agent)),
-        },
-        "sessions" | "conversations" => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
+        "agent" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Agent)),
+        "sessions" | "conversations" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
         "resume" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
         "tools" => Slash::Ui(UiCommand::Tools(board(words.first().copied()).map_err(wrong)?)),
         "ui" => match words.first().copied() {
@@ -229,7 +236,12 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
             Slash::Space(Command::Cancel { selector: selector(words.first().copied()), reason: rest(1) })
         }
         "interrupt" => Slash::Space(Command::Interrupt(whom().ok())),
-        "model" | "models" => Slash::Space(Command::Model(None, rest(0))),
+        "agent" | "agents" => Slash::Space(match words.first() {
+            Some(id) => Command::Manage(Some(ParticipantId::from(*id)), Ask::Invite),
+            None => Command::Manage(None, Ask::Agents),
+        }),
+        "model" => Slash::Space(Command::Model(None, rest(0))),
+        "models" => Slash::Space(Command::Model(whom().ok(), None)),
         "mode" | "modes" => Slash::Space(Command::Mode(None, rest(0))),
         "status" => call_any(Call::ReportStatus),
         "pause" => {
@@ -262,7 +274,32 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
             _ => Slash::Space(Command::OfAgent { name: name.to_owned(), line: line.to_owned() }),
         },
         "restart" => call_any(Call::Restart),
-        "mcp" | "context" | "rewind" | "login" | "logout" => {
+        "login" => {
+            let agent = |word: &&str| Some(ParticipantId::from(*word));
+            let (agent, ask) = match &words[..] {
+                [] => (None, Ask::LogIn),
+                ["cancel"] => (None, Ask::StopLogin),
+                [word] => (agent(word), Ask::LogIn),
+                [word, "cancel"] => (agent(word), Ask::StopLogin),
+                [word, code] => (agent(word), Ask::TellLogin((*code).to_owned())),
+                _ => return Err(wrong("a code is one word")),
+            };
+            Slash::Space(Command::Manage(agent, ask))
+        }
+        "logout" => Slash::Space(Command::Manage(whom().ok(), Ask::LogOut)),
+        "sessions" | "conversations" => Slash::Space(Command::Manage(whom().ok(), Ask::Conversations)),
+        "mcp" => {
+            let does = ["reconnect", "enable", "disable"];
+            let agent = words.first().filter(|word| !does.contains(word)).map(|word| ParticipantId::from(*word));
+            let words = &words[usize::from(agent.is_some())..];
+            match words {
+                [] | [_, _] if words.first().is_none_or(|verb| does.contains(verb)) => {}
+                _ => return Err(wrong("a server is missing")),
+            }
+            let call = Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) };
+            Slash::Space(Command::Call(agent, call))
+        }
+        "context" | "rewind" => {
             let call = Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) };
             Slash::Space(Command::Call(None, call))
         }

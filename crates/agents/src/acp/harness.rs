@@ -14,14 +14,12 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{Call, Capabilities, Named, Order, Outcome, Report, Usage};
 use wh_core::space::item::Level;
 use wh_core::space::question::Answer;
-use wh_pipe::Launch;
 use wh_wire::acp::{PromptReply, SessionReply, StopReason, read};
 
 use super::items::Items;
 use super::questions::Open;
 use super::settings::Settings;
 use super::table::Entry;
-use crate::claude::login;
 use crate::port::{Reports, Unheard};
 use crate::rpc::{Events, Peer, RpcError};
 
@@ -39,8 +37,6 @@ enum Done {
     Model(String, Result<Value, RpcError>),
     /// Another mode.
     Mode(String, Result<Value, RpcError>),
-    /// A call was carried out.
-    Called(u64, Result<Value, String>),
 }
 
 /// What goes on after an order.
@@ -80,7 +76,6 @@ struct Memory {
 /// One that runs.
 struct Live<'a> {
     entry: Arc<Entry>,
-    launch: Launch,
     may_skip: bool,
     peer: Peer,
     events: Events,
@@ -141,8 +136,7 @@ impl Live<'_> {
     }
 
     fn calls(&self) -> Vec<String> {
-        let logout = (!self.entry.account.log_out.is_empty()).then_some("logout");
-        CALLS.into_iter().chain(logout).map(str::to_owned).collect()
+        CALLS.map(str::to_owned).to_vec()
     }
 
     /// Does what it is told, as far as that takes no time.
@@ -175,18 +169,8 @@ impl Live<'_> {
             Order::Call { id, call: Call::ReportStatus } => {
                 self.tell(Report::Called(id, Ok(Value::String(self.status())))).await?;
             }
-            Order::Call { id, call: Call::Other { name, .. } }
-                if name == "logout" && !self.entry.account.log_out.is_empty() =>
-            {
-                let (entry, launch) = (self.entry.clone(), self.launch.clone());
-                self.aside(move |_| async move {
-                    let said = login::ask(&launch, &entry.account.log_out).await;
-                    Done::Called(id, logged_out(&entry, said))
-                });
-            }
             Order::Call { id, call } => {
                 let why = match call {
-                    Call::Other { name, .. } if name == "login" => self.entry.log_in.clone(),
                     Call::Other { name, .. } => format!("{} has no {name}", self.entry.title),
                     other => format!("{} cannot do that: {other:?}", self.entry.title),
                 };
@@ -306,7 +290,6 @@ impl Live<'_> {
                 self.settings.learn(&read::<SessionReply>(reply));
                 self.ready().await
             }
-            Done::Called(call, outcome) => self.tell(Report::Called(call, outcome)).await,
             Done::Model(wanted, Err(error)) | Done::Mode(wanted, Err(error)) => {
                 let text = format!("{} did not take {wanted:?}: {}", self.entry.title, life::said(&self.entry, &error));
                 self.warn(text).await?;
@@ -346,15 +329,5 @@ impl Live<'_> {
             Some(turn) => self.tell(Report::Ended(turn.id, outcome)).await,
             None => Ok(()),
         }
-    }
-}
-
-/// What a command that logs out has come to.
-fn logged_out(entry: &Entry, said: Option<(String, bool)>) -> Result<Value, String> {
-    match said {
-        Some((said, true)) if said.is_empty() => Ok(Value::String(format!("logged out of {}", entry.title))),
-        Some((said, true)) => Ok(Value::String(said)),
-        Some((said, false)) if !said.is_empty() => Err(said),
-        _ => Err(format!("{} did not log out; try its own command on a terminal", entry.title)),
     }
 }

@@ -3,6 +3,7 @@
 
 mod harness;
 mod items;
+mod manage;
 mod questions;
 mod settings;
 pub mod table;
@@ -11,11 +12,15 @@ mod tools;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use wh_core::space::harness::Named;
+use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 
-use crate::claude::login;
-use crate::port::{Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Start, StartError};
+use crate::manage::LoginWay;
+use crate::manage::run::{self, run};
+use crate::port::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Start, StartError,
+    Surroundings,
+};
 use crate::program::Environment;
 use table::Entry;
 
@@ -70,32 +75,55 @@ impl Agent for Acp {
         }
     }
 
-    /// Who is logged in shows only when a session is begun, unless the agent has a command that tells.
+    /// Who is logged in shows for some only when a session is begun.
     fn check(&self) -> BoxFuture<'_, Readiness> {
         Box::pin(async {
-            let Entry { program, version, account, log_in, .. } = &*self.entry;
+            let Entry { program, version, log_in, .. } = &*self.entry;
             let Some(launch) = program.aside(&Environment::new()) else {
                 let hint = Some(program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let (said, status) = tokio::join!(asked(&launch, version), asked(&launch, &account.status));
-            let said = said.map(|(said, _)| said).unwrap_or_default();
-            let number = |word: &&str| word.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit());
-            let version = said.split_whitespace().find(number).map(str::to_owned);
-            let login = match status {
-                Some((_, true)) => Login::Yes { account: None },
-                Some((_, false)) => Login::No,
-                None => Login::Unknown,
-            };
+            let here = program.around(&Surroundings::of_wh());
+            let told = async { if version.is_empty() { None } else { run(&launch, version).await.ok() } };
+            let (said, login) = tokio::join!(told, self.login(&launch, &here));
+            let version = said.and_then(|said| run::version(&said.text()));
             let hint = (login == Login::No).then(|| log_in.clone());
             let path = launch.program.into();
             Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
     }
 
-    /// Only a running one tells; see its capabilities.
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn login_way<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+        Box::pin(manage::login_way(self, here))
+    }
+
+    fn log_out<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<LogoutDone, ManageError>> {
+        Box::pin(manage::log_out(self, here))
+    }
+
+    fn about<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Vec<(String, String)>> {
+        Box::pin(manage::about(self, here))
+    }
+
+    fn models<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
+        Box::pin(manage::models(self, here))
+    }
+
+    fn mcp<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
+        Box::pin(manage::mcp(self, here))
+    }
+
+    fn switch_mcp<'a>(
+        &'a self,
+        here: &'a Surroundings,
+        server: &'a str,
+        on: bool,
+    ) -> BoxFuture<'a, Result<String, ManageError>> {
+        Box::pin(manage::switch_mcp(self, here, server, on))
+    }
+
+    fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+        Box::pin(manage::conversations(self, here))
     }
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
@@ -107,11 +135,6 @@ impl Agent for Acp {
             Ok(harness)
         })
     }
-}
-
-/// What it says to a small question, if there is a way to ask it.
-async fn asked(launch: &Launch, arguments: &[String]) -> Option<(String, bool)> {
-    if arguments.is_empty() { None } else { login::ask(launch, arguments).await }
 }
 
 #[cfg(test)]

@@ -5,14 +5,12 @@ use wh_claude::{Connection, Error};
 use wh_core::space::harness::Call;
 
 use super::harness::{Done, Live};
-use super::login;
-use super::{COMMAND, LOG_IN};
+use super::{LOG_IN, manage};
 use crate::port::Login;
 use crate::port::Unheard;
 
 /// The calls that it understands.
-pub(super) const CALLS: [&str; 9] =
-    ["status", "clear", "compact", "restart", "mcp", "context", "rewind", "login", "logout"];
+pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "context", "rewind"];
 
 /// Characters of a prompt that are shown in a list.
 const SHOWN: usize = 60;
@@ -48,11 +46,6 @@ impl Live {
                         Done::Called(id, spoken(connection.context_usage().await.map(|usage| context(&usage))))
                     }),
                     "rewind" => self.rewind(id, words),
-                    "login" => {
-                        let how = format!("Claude Code logs in on a terminal of its own: {LOG_IN}");
-                        return self.called(id, Ok(Value::String(how))).await;
-                    }
-                    "logout" => self.log_out(id),
                     other => return self.called(id, Err(format!("Claude Code has no {other}"))).await,
                 }
             }
@@ -70,7 +63,7 @@ impl Live {
         let launch = self.program.aside(&self.start.environment);
         self.aside(move |_| async move {
             let login = match launch {
-                Some(launch) => login::status(&launch).await,
+                Some(launch) => manage::login(&launch).await,
                 None => Login::Unknown,
             };
             let login = match login {
@@ -83,26 +76,6 @@ impl Live {
             let lines =
                 [format!("Claude Code {version}"), login, format!("model {}, mode {}", choice(model), choice(mode))];
             Done::Called(id, Ok(Value::String(lines.join("\n"))))
-        });
-    }
-
-    fn log_out(&self, id: u64) {
-        let launch = self.program.aside(&self.start.environment);
-        self.aside(move |_| async move {
-            let Some(launch) = launch else {
-                return Done::Called(id, Err(format!("there is no {COMMAND} on the path")));
-            };
-            Done::Called(
-                id,
-                match login::ask(&launch, &["auth", "logout"]).await {
-                    Some((said, true)) => Ok(Value::String(match std::env::var_os("ANTHROPIC_API_KEY") {
-                        Some(_) => format!("{said}\nANTHROPIC_API_KEY is set, and still logs in."),
-                        None => said,
-                    })),
-                    Some((said, false)) if !said.is_empty() => Err(said),
-                    _ => Err("it did not answer; run `claude auth logout` on a terminal".to_owned()),
-                },
-            )
         });
     }
 

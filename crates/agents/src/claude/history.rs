@@ -1,6 +1,5 @@
 //! What was said before, from the file in which Claude Code keeps a conversation: one frame a line, as it speaks them.
 
-use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use wh_wire::claude::{ContentBlock, Incoming, Message, UserMessage, decode};
 
 use super::calls::Checkpoint;
 use super::items::Items;
-use crate::port::{Resume, Start};
+use crate::port::{Resume, Start, Surroundings};
 
 /// The longest line that is read; what is longer is left out.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -23,23 +22,17 @@ pub(super) struct History {
 
 /// Reads the conversation that is to be gone on with. What cannot be read is left out: Claude Code itself knows it.
 pub(super) async fn of(start: &Start) -> History {
-    let (Some(resume), Some(folder)) = (start.resume.clone(), folder(start)) else { return History::default() };
+    let (Some(resume), Some(folder)) = (start.resume.clone(), folder(&Surroundings::from(start))) else {
+        return History::default();
+    };
     let read = tokio::task::spawn_blocking(move || file(&folder, &resume).map(|file| read(&file)).unwrap_or_default());
     read.await.unwrap_or_default()
 }
 
-fn variable(start: &Start, name: &str) -> Option<OsString> {
-    match start.environment.get(OsStr::new(name)) {
-        Some(changed) => changed.clone(),
-        None => std::env::var_os(name),
-    }
-}
-
 /// Where it keeps the conversations of a directory: under a name in which only letters and digits are left.
-fn folder(start: &Start) -> Option<PathBuf> {
-    let home = || variable(start, "HOME").map(|home| Path::new(&home).join(".claude"));
-    let settings = variable(start, "CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(home)?;
-    let path = start.directory.to_string_lossy();
+pub(super) fn folder(here: &Surroundings) -> Option<PathBuf> {
+    let settings = here.variable("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| here.home(".claude"))?;
+    let path = here.directory.to_string_lossy();
     let name: String = path.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
     Some(settings.join("projects").join(name))
 }

@@ -5,12 +5,12 @@ use wh_core::space::harness::Call;
 use wh_wire::codex::{self as wire, Account, McpServer};
 
 use super::harness::{Busy, Done, Live, is_unknown};
-use super::{LOG_IN, TITLE, login};
-use crate::port::Login;
-use crate::port::Unheard;
+use super::{LOG_IN, TITLE, manage};
+use crate::manage::run::run;
+use crate::port::{Login, Surroundings, Unheard};
 
 /// The calls that it understands.
-pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "login", "logout"];
+pub(super) const CALLS: [&str; 5] = ["status", "clear", "compact", "restart", "mcp"];
 
 impl Live {
     pub(super) async fn call(&mut self, id: u64, call: Call) -> Result<(), Unheard> {
@@ -29,10 +29,6 @@ impl Live {
                     return self.refuse(id, format!("say /mcp; {TITLE} changes its servers by `codex mcp`")).await;
                 }
                 "mcp" => self.mcp(id),
-                "login" => {
-                    return self.refuse(id, format!("{TITLE} logs in on a terminal of its own: {LOG_IN}")).await;
-                }
-                "logout" => self.log_out(id),
                 other => return self.refuse(id, format!("{TITLE} has no {other}")).await,
             },
             other => return self.refuse(id, format!("{TITLE} cannot do that: {other:?}")).await,
@@ -73,7 +69,7 @@ impl Live {
         self.aside(move |peer| async move {
             let login = match peer.request("account/read", json!({})).await {
                 Ok(reply) => account(&Account::read(&reply)),
-                Err(_) => words(&login::status(&launch).await),
+                Err(_) => words(&manage::login(&launch, &Surroundings::new(".")).await),
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "of its own".to_owned());
             let lines =
@@ -82,30 +78,16 @@ impl Live {
         });
     }
 
-    fn log_out(&self, id: u64) {
-        let launch = self.launch.clone();
-        self.aside(move |_| async move {
-            Done::Called(
-                id,
-                match login::ask(&launch, &["logout"]).await {
-                    Some((said, true)) => Ok(json!(said)),
-                    Some((said, false)) => Err(said),
-                    None => Err("it did not answer".to_owned()),
-                },
-            )
-        });
-    }
-
     fn mcp(&self, id: u64) {
         let (launch, params) = (self.launch.clone(), json!({ "threadId": self.thread }));
         self.aside(move |peer| async move {
             let outcome = match peer.request("mcpServerStatus/list", params).await {
                 Ok(reply) => Ok(servers(&McpServer::list(&reply))),
-                Err(error) if is_unknown(&error) => match login::ask(&launch, &["mcp", "list"]).await {
-                    Some((said, true)) => Ok(json!(said)),
-                    Some((said, false)) => Err(said),
-                    None => Err("it did not answer".to_owned()),
-                },
+                Err(error) if is_unknown(&error) => run(&launch, &["mcp", "list"])
+                    .await
+                    .and_then(|said| said.well("codex mcp list"))
+                    .map(|said| json!(said.text()))
+                    .map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             Done::Called(id, outcome)

@@ -3,7 +3,7 @@
 mod calls;
 mod harness;
 mod items;
-mod login;
+mod manage;
 mod modes;
 mod questions;
 #[cfg(test)]
@@ -13,12 +13,17 @@ mod tools;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use wh_core::space::harness::Named;
+use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 
-use crate::port::{Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Start, StartError};
+use crate::manage::LoginWay;
+use crate::port::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Start, StartError,
+    Surroundings,
+};
 use crate::program::{Environment, Program};
 use harness::Ways;
+pub(crate) use manage::login;
 
 /// What it is chosen by.
 pub const ID: &str = "codex";
@@ -86,16 +91,32 @@ impl Agent for Codex {
                 let hint = Some(self.program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let (version, login) = tokio::join!(login::version(&launch), login::status(&launch));
+            let here = self.program.around(&Surroundings::of_wh());
+            let (version, login) = tokio::join!(manage::version(&launch), login(&launch, &here));
             let hint = (login == Login::No).then(|| LOG_IN.to_owned());
             let path = launch.program.into();
             Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
     }
 
-    /// Only a running one tells; see its capabilities.
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn login_way<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+        Box::pin(manage::login_way(self, here))
+    }
+
+    fn log_out<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<LogoutDone, ManageError>> {
+        Box::pin(manage::log_out(self, here))
+    }
+
+    fn models<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
+        Box::pin(manage::models(self, here))
+    }
+
+    fn mcp<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
+        Box::pin(manage::mcp(self, here))
+    }
+
+    fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
+        Box::pin(manage::conversations(self, here))
     }
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {

@@ -20,10 +20,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wh_core::space::harness::Named;
+use wh_core::space::roster::ModelCard;
 
 use crate::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Resume, Start, StartError,
-    Surroundings,
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, ManageError, Readiness, Resume, Start,
+    StartError, Surroundings,
 };
 use character::{Character, Mode, Model, known, models, modes};
 use kept::{Conversation, Shelf};
@@ -143,8 +144,14 @@ impl Agent for Demo {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
     }
 
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
-        Box::pin(async { Ok(models()) })
+    fn models<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
+        let card = |(index, model): (usize, Named)| ModelCard {
+            id: model.id,
+            title: model.title,
+            is_default: index == 0,
+            is_current: false,
+        };
+        Box::pin(async move { Ok(models().into_iter().enumerate().map(card).collect()) })
     }
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {

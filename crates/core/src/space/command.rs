@@ -7,6 +7,7 @@ use super::item::Attachment;
 use super::name::{ItemId, ParticipantId, StreamId};
 use super::question::{Answer, WrongAnswer};
 use super::receipt::Receipt;
+use super::roster::Ask;
 
 /// What a door asks of a space.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +65,8 @@ pub enum Command {
     Mode(Option<ParticipantId>, Option<String>),
     /// Have an agent use another model or mode, of which nothing is said in the conversation.
     Set(ParticipantId, Setting),
+    /// Something about an agent beside its conversation; without a name the one that chat goes to is meant.
+    Manage(Option<ParticipantId>, Ask),
     /// Put an envelope into the space.
     Post {
         /// Its kind.

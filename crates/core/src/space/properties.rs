@@ -113,7 +113,7 @@ fn mirror(state: &mut State, effects: &[Effect]) {
             Effect::Publish(event) => state.apply(event, SystemTime::UNIX_EPOCH),
             Effect::Signal(Signal::Item(item)) => state.put(std::sync::Arc::clone(item)),
             Effect::Signal(Signal::Frame(frame)) => state.frame(frame.clone()),
-            Effect::Tell(..) | Effect::Answer(..) => {}
+            Effect::Tell(..) | Effect::Manage { .. } | Effect::Answer(..) => {}
         }
     }
 }

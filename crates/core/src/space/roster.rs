@@ -1,6 +1,8 @@
 //! Who could take part: the agents that there are, whether they can be used now, and the conversations that each of them
 //! keeps.
 
+mod lines;
+
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -50,6 +52,174 @@ pub struct ConversationCard {
     pub at: Option<SystemTime>,
     /// Where it was held, where that is known.
     pub directory: Option<PathBuf>,
+}
+
+/// What can be asked about an agent beside its conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// Which agents there are; about none in particular.
+    Agents,
+    /// How it is: installed, which version, who is logged in, its MCP servers.
+    Status,
+    /// Which models it offers.
+    Models,
+    /// Which MCP servers it has.
+    Mcp,
+    /// Switch an MCP server on or off.
+    SwitchMcp {
+        /// Which.
+        server: String,
+        /// On.
+        on: bool,
+    },
+    /// Which conversations it keeps.
+    Conversations,
+    /// Log in.
+    LogIn,
+    /// Give a login that is under way what it asks for, as the code that a web page showed.
+    TellLogin(String),
+    /// Stop the login that is under way.
+    StopLogin,
+    /// Log out.
+    LogOut,
+    /// Have it take part, and chat go to it.
+    Invite,
+}
+
+/// What came of an [`Ask`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// The agents.
+    Agents(Vec<AgentCard>),
+    /// How it is.
+    Status(Box<StatusCard>),
+    /// Its models.
+    Models {
+        /// Whose.
+        agent: String,
+        /// Which.
+        models: Vec<ModelCard>,
+    },
+    /// Its MCP servers.
+    Mcp {
+        /// Whose.
+        agent: String,
+        /// Which.
+        servers: Vec<McpServer>,
+    },
+    /// Its conversations.
+    Conversations {
+        /// Whose.
+        agent: String,
+        /// Which.
+        conversations: Vec<ConversationCard>,
+    },
+    /// How far the login came.
+    LoggedIn {
+        /// Whose.
+        agent: String,
+        /// How far.
+        done: LoginDone,
+    },
+    /// What the logout came to.
+    LoggedOut {
+        /// Whose.
+        agent: String,
+        /// To what.
+        done: LogoutDone,
+    },
+    /// It takes part, by this id.
+    TakesPart(String),
+    /// It was done; in a sentence.
+    Done(String),
+}
+
+/// How an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusCard {
+    /// What is known of it.
+    pub card: AgentCard,
+    /// What else there is to say, a name and a value each: what it runs on, its model.
+    pub about: Vec<(String, String)>,
+    /// Its MCP servers, or why they are not known.
+    pub mcp: Result<Vec<McpServer>, String>,
+}
+
+/// A model that an agent offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCard {
+    /// What it is chosen by.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// It is used when nothing is said.
+    pub is_default: bool,
+    /// It was chosen last.
+    pub is_current: bool,
+}
+
+/// An MCP server of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServer {
+    /// Its name.
+    pub name: String,
+    /// How it is, in the agent's words: `connected`, `not loaded`, `disabled`, ….
+    pub status: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// How somebody logs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginMethod {
+    /// On a web page.
+    Browser,
+    /// With a key that the agent keeps.
+    ApiKey,
+    /// With a variable of the environment.
+    Variable,
+    /// On a terminal of the agent's own.
+    Terminal,
+}
+
+impl LoginMethod {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Browser => "browser",
+            Self::ApiKey => "api_key",
+            Self::Variable => "env_var",
+            Self::Terminal => "terminal",
+        }
+    }
+}
+
+/// How far a login came.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoginDone {
+    /// Somebody is logged in.
+    pub success: bool,
+    /// It goes on, and its end will be told in the space.
+    pub pending: bool,
+    /// As whom or by what.
+    pub account: Option<String>,
+    /// How.
+    pub method: Option<LoginMethod>,
+    /// What the agent said.
+    pub message: Option<String>,
+    /// What the person has to do, where something is left to them.
+    pub instructions: Option<String>,
+}
+
+/// What a logout came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogoutDone {
+    /// Nobody is logged in any more, as far as the agent's own login goes.
+    pub success: bool,
+    /// Whether the agent has a logout at all.
+    pub supported: bool,
+    /// In a sentence or two.
+    pub message: String,
 }
 
 /// Our id for what this agent calls so: short, and the same each time.

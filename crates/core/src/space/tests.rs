@@ -1,3 +1,5 @@
+mod managing;
+
 use std::time::{Duration, Instant, SystemTime};
 
 use super::command::{Command, Done, Refusal, Selector, Setting, Target};

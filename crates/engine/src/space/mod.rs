@@ -1,6 +1,7 @@
 //! A space: started here, run by a task of its own; each of its agents is another task behind a harness.
 
 mod growth;
+mod login;
 mod roster;
 mod task;
 #[cfg(test)]

@@ -11,7 +11,10 @@ use wh_agents::port::{Agent, Harness, Installation, Login, ManageError, Readines
 use wh_agents::{Catalog, StartError};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Refusal;
-use wh_core::space::roster::{AgentCard, ConversationCard, LoginState, conversation_id};
+use wh_core::space::item::Level;
+use wh_core::space::roster::{AgentCard, Ask, ConversationCard, LoginState, StatusCard, Told, conversation_id};
+
+use super::login::UnderWay;
 
 /// How long it is believed what an agent said of its installation and login. A login or a logout ends that at once.
 const BELIEVED: Duration = Duration::from_secs(30);
@@ -33,6 +36,10 @@ pub struct Roster {
 pub(super) enum Arrival {
     /// It takes part from now on.
     Enrol(ParticipantId, Harness, oneshot::Sender<bool>),
+    /// What was asked by this number came to that.
+    Managed(u64, Result<Told, Refusal>),
+    /// There is something to tell.
+    Announced(Level, Told),
     /// It is to end; told once it is gone.
     Leave(ParticipantId, oneshot::Sender<()>),
 }
@@ -44,13 +51,15 @@ pub(super) struct Desk {
 }
 
 #[derive(Default)]
-struct DeskState {
+pub(super) struct DeskState {
     /// What agents said of themselves, and when.
-    checked: HashMap<String, (Instant, Readiness)>,
+    pub(super) checked: HashMap<String, (Instant, Readiness)>,
     /// What an agent calls the conversation that we call so.
     names: HashMap<(String, String), String>,
     /// Who is being started.
     inviting: HashSet<String>,
+    /// Logins that are under way, by agent.
+    pub(super) logins: HashMap<String, UnderWay>,
 }
 
 /// While there is one, nobody else starts this agent.
@@ -67,11 +76,11 @@ impl Desk {
         Self { roster, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, DeskState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, DeskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn here(&self) -> Surroundings {
+    pub(super) fn here(&self) -> Surroundings {
         Surroundings::from(&self.roster.start)
     }
 
@@ -80,7 +89,7 @@ impl Desk {
     }
 
     /// Whether an agent can be used, as it said not long ago or says now.
-    async fn check(&self, agent: &dyn Agent) -> Readiness {
+    pub(super) async fn check(&self, agent: &dyn Agent) -> Readiness {
         let id = agent.facts().id;
         if let Some((at, known)) = self.state().checked.get(&id)
             && at.elapsed() < BELIEVED
@@ -109,6 +118,50 @@ impl Desk {
             }
         }
         cards
+    }
+
+    /// Answers what is asked about an agent, or about all of them.
+    pub async fn manage(
+        self: Arc<Self>,
+        line: mpsc::Sender<Arrival>,
+        id: Option<String>,
+        ask: Ask,
+        present: HashSet<String>,
+    ) -> Result<Told, Refusal> {
+        if ask == Ask::Agents {
+            return Ok(Told::Agents(self.cards(present).await));
+        }
+        let id = id.unwrap_or_default();
+        let (agent, here) = (self.agent(&id)?, self.here());
+        let title = agent.facts().title;
+        Ok(match ask {
+            Ask::Agents => Told::Agents(Vec::new()),
+            Ask::Status => {
+                let (readiness, mut about, mcp) =
+                    tokio::join!(self.check(agent.as_ref()), agent.about(&here), agent.mcp(&here));
+                if !about.iter().any(|(name, _)| name == "OS") {
+                    about.push(("OS".to_owned(), format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH)));
+                }
+                let card = card(id.clone(), title, readiness, present.contains(&id));
+                Told::Status(Box::new(StatusCard { card, about, mcp: mcp.map_err(|error| error.to_string()) }))
+            }
+            Ask::Models => Told::Models { models: agent.models(&here).await.map_err(unmanaged)?, agent: title },
+            Ask::Mcp => Told::Mcp { servers: agent.mcp(&here).await.map_err(unmanaged)?, agent: title },
+            Ask::SwitchMcp { server, on } => Told::Done(agent.switch_mcp(&here, &server, on).await.map_err(unmanaged)?),
+            Ask::Conversations => Told::Conversations { conversations: self.conversations(&id).await?, agent: title },
+            Ask::LogIn => Told::LoggedIn { done: self.log_in(agent, line).await?, agent: title },
+            Ask::TellLogin(text) => Told::Done(self.tell_login(&id, text).await?),
+            Ask::StopLogin => Told::Done(self.stop_login(&id)?),
+            Ask::LogOut => {
+                let done = agent.log_out(&here).await;
+                self.state().checked.remove(&id);
+                Told::LoggedOut { done: done.map_err(unmanaged)?, agent: title }
+            }
+            Ask::Invite => {
+                self.invite(&line, &id, None, present.contains(&id)).await?;
+                Told::TakesPart(id)
+            }
+        })
     }
 
     /// The conversations that an agent keeps. What it calls them is remembered, and stays here.
@@ -188,7 +241,7 @@ fn card(id: String, title: String, readiness: Readiness, taking_part: bool) -> A
     AgentCard { id, title, installed, version, login, hint: readiness.hint, taking_part }
 }
 
-fn unmanaged(error: ManageError) -> Refusal {
+pub(super) fn unmanaged(error: ManageError) -> Refusal {
     Refusal::Failed(error.to_string())
 }
 

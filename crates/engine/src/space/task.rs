@@ -17,6 +17,7 @@ use wh_core::space::event::Event;
 use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
+use wh_core::space::roster::{Ask, Told};
 use wh_core::space::{ItemId, ParticipantId};
 
 use super::growth::Growth;
@@ -140,6 +141,7 @@ impl Task {
             SpaceRequest::Roster(request) => self.roster(request),
             SpaceRequest::Piece { item, offset, reply } => self.piece(&item, offset, reply),
             SpaceRequest::End(reply) => {
+                self.desk.stop_logins();
                 let deadline = Instant::now() + LAST_WORDS;
                 self.ending.get_or_insert_with(|| (Vec::new(), deadline)).0.push(reply);
                 // An agent whose orders are closed ends, also one that takes no more of them.
@@ -172,6 +174,10 @@ impl Task {
             RosterRequest::Conversations { agent, reply } => {
                 tokio::spawn(async move { reply.send(desk.conversations(&agent).await) });
             }
+            RosterRequest::Manage { agent, ask, reply } => {
+                let asked = self.manage(agent, ask);
+                tokio::spawn(async move { reply.send(asked.await) });
+            }
             RosterRequest::Invite { reply, .. } if self.ending.is_some() => {
                 let _ = reply.send(Err(Refusal::Failed("the space is ending".to_owned())));
             }
@@ -183,8 +189,23 @@ impl Task {
         }
     }
 
+    /// What is asked about an agent beside its conversation, to be awaited apart.
+    fn manage(&self, agent: Option<String>, ask: Ask) -> impl Future<Output = Result<Told, Refusal>> + Send + use<> {
+        let present: HashSet<String> = self.orders.keys().map(ToString::to_string).collect();
+        let ending = self.ending.is_some();
+        let (desk, line) = (Arc::clone(&self.desk), self.line.clone());
+        async move {
+            if ending {
+                return Err(Refusal::Failed("the space is ending".to_owned()));
+            }
+            desk.manage(line, agent, ask, present).await
+        }
+    }
+
     fn arrives(&mut self, arrival: Arrival) {
         match arrival {
+            Arrival::Managed(number, told) => self.happens(Input::Managed(number, told)),
+            Arrival::Announced(level, told) => self.happens(Input::Announced(level, told)),
             Arrival::Enrol(id, harness, reply) => {
                 let welcome = self.welcome(id, harness);
                 let _ = reply.send(welcome);
@@ -320,6 +341,10 @@ impl Task {
                     if let Err(reason) = self.tell(&id, order) {
                         lost.push((id, reason));
                     }
+                }
+                Effect::Manage { number, agent, ask } => {
+                    let (asked, line) = (self.manage(agent, ask), self.line.clone());
+                    tokio::spawn(async move { line.send(Arrival::Managed(number, asked.await)).await });
                 }
                 Effect::Answer(ticket, answer) => {
                     answers.extend(self.replies.remove(&ticket).map(|reply| (reply, answer)));

@@ -36,10 +36,6 @@ impl Agent for Fake {
         })
     }
 
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
     fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
         let directory = Some(here.directory.clone());
         Box::pin(async move {

@@ -72,7 +72,7 @@ async fn live(
             }
         };
         let (done, mut came) = mpsc::unbounded_channel();
-        let (mut live, heard) = Live::new((entry.clone(), launch), &start, session, &inside.reports, done, &mut memory);
+        let (mut live, heard) = Live::new(entry.clone(), &start, session, &inside.reports, done, &mut memory);
         let end = match live.greet(heard, anew.take()).await? {
             Some(closed) => End::Lost(closed),
             None => live.serve(&mut inside.orders, &mut kept, &mut came).await?,
@@ -175,7 +175,7 @@ pub(super) fn said(entry: &Entry, error: &RpcError) -> String {
 
 impl<'a> Live<'a> {
     fn new(
-        (entry, launch): (Arc<Entry>, &Launch),
+        entry: Arc<Entry>,
         start: &Start,
         session: Session,
         reports: &Reports,
@@ -185,7 +185,6 @@ impl<'a> Live<'a> {
         let greeting = Greeting { heard: session.heard, left: session.left };
         let live = Self {
             entry,
-            launch: launch.clone(),
             may_skip: start.may_skip_permissions,
             peer: session.peer,
             events: session.events,

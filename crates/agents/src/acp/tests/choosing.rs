@@ -1,7 +1,7 @@
 //! Logins, modes and models.
 
 use serde_json::json;
-use wh_core::space::harness::Call;
+use wh_core::space::harness::Named;
 
 use super::*;
 
@@ -108,41 +108,4 @@ async fn a_mode_or_model_that_there_is_not_ends_it_in_words() {
     let run =
         Run::with(r#"hello; next; fail -32602 "no such"; rest"#, |start| start.model = Some("huge".to_owned())).await;
     assert!(run.gone().await.unwrap().contains("no such"));
-}
-
-#[tokio::test]
-async fn commands_about_the_login_are_run_where_there_are_any() {
-    let mut run = Run::new("hello; rest").await;
-    assert!(!ready(&mut run).await.calls.contains(&"logout".to_owned()), "it has no such command");
-    run.end().await;
-
-    let folder = tempfile::tempdir().unwrap();
-    let mut agent = fake();
-    let entry = Arc::get_mut(&mut agent.entry).unwrap();
-    let words = |script: &str| vec!["-c".to_owned(), script.to_owned()];
-    entry.version = words("echo fake 7.1; echo $WHO >&2");
-    entry.account.status = words("[[ $WHO = me ]]");
-    entry.account.log_out = words("echo bye $WHO");
-    entry.program.environment.insert("WHO".into(), Some("me".into()));
-    let readiness = agent.check().await;
-    assert_eq!((readiness.login, readiness.hint), (Login::Yes { account: None }, None));
-    assert!(
-        matches!(readiness.installation, Installation::Installed { version: Some(version), .. } if version == "7.1")
-    );
-    let mut start = Start::new(folder.path());
-    start.arguments = vec![format!("{PRELUDE}hello; rest").into()];
-    let mut run = Run { harness: agent.start(start).await.unwrap(), folder, turns: 0 };
-    assert!(ready(&mut run).await.calls.contains(&"logout".to_owned()));
-    let call = Call::Other { name: "logout".to_owned(), parameters: serde_json::Value::Null };
-    run.order(Order::Call { id: 3, call }).await;
-    let reports = run.until(|report| matches!(report, Report::Called(..))).await;
-    assert_eq!(reports.last(), Some(&Report::Called(3, Ok("bye me".into()))));
-    run.end().await;
-
-    let mut agent = fake();
-    let entry = Arc::get_mut(&mut agent.entry).unwrap();
-    (entry.version, entry.account.status) = (Vec::new(), words("exit 1"));
-    let readiness = agent.check().await;
-    assert_eq!((readiness.login, readiness.hint.as_deref()), (Login::No, Some("say please")));
-    assert!(matches!(readiness.installation, Installation::Installed { version: None, .. }));
 }

@@ -9,18 +9,20 @@ use super::super::item::{Attachment, Body, Level};
 use super::super::name::{ItemId, ParticipantId, StreamId};
 use super::super::question::{Answer, Closing};
 use super::super::receipt::{Receipt, Stage};
+use super::super::roster::Ask;
 use super::super::session::{Life, Prompt, Session};
+use super::managing::beside;
 use super::{Effect, LONGEST_TEXT, Space, Ticket};
 use crate::request::RequestId;
 use crate::slash;
 
 /// What a command came to at once: lines for people; or it is answered later.
-enum Came {
+pub(super) enum Came {
     To(Vec<String>),
     Later,
 }
 
-type Outcome = Result<Came, Refusal>;
+pub(super) type Outcome = Result<Came, Refusal>;
 
 impl Space {
     pub(super) fn command(
@@ -82,9 +84,10 @@ impl Space {
             Command::Call(whom, call) => self.call(ticket, by, id, whom, call),
             Command::CloseStream(stream) => self.close_stream(ticket, by, id, &stream),
             Command::Shutdown(whom, reason) => self.shutdown(by, id, &whom, reason),
-            Command::Model(whom, model) => self.choose(id, whom, model, Chosen::Model),
-            Command::Mode(whom, mode) => self.choose(id, whom, mode, Chosen::Mode),
+            Command::Model(whom, model) => self.choose(ticket, id, whom, model, Chosen::Model),
+            Command::Mode(whom, mode) => self.choose(ticket, id, whom, mode, Chosen::Mode),
             Command::Set(whom, setting) => self.set(id, whom, setting),
+            Command::Manage(whom, ask) => self.manage(ticket, id, whom, ask),
             Command::Post { kind, payload, to } => {
                 self.accept(id);
                 self.whole('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
@@ -102,7 +105,7 @@ impl Space {
         }
     }
 
-    fn accept(&mut self, id: &RequestId) {
+    pub(super) fn accept(&mut self, id: &RequestId) {
         self.publish(Event::Receipt(Receipt::accepted(id.clone(), self.now.time)));
     }
 
@@ -212,7 +215,7 @@ impl Space {
     }
 
     /// The agent that is meant when none is named: the only target, or the only one there is.
-    fn meant(&self, whom: Option<ParticipantId>) -> Result<ParticipantId, Refusal> {
+    pub(super) fn meant(&self, whom: Option<ParticipantId>) -> Result<ParticipantId, Refusal> {
         let id = match whom {
             Some(id) => id,
             None => {
@@ -367,11 +370,20 @@ impl Space {
         whom: Option<ParticipantId>,
         call: Call,
     ) -> Outcome {
-        let whom = &self.meant(whom)?;
         let name = slash::call_name(&call);
+        // Who does not take part, or cannot say it itself, is asked apart.
+        if let Some(ask) = beside(&call)
+            && whom.as_ref().is_some_and(|whom| !self.takes_part(whom))
+        {
+            return self.manage(ticket, id, whom, ask);
+        }
+        let whom = &self.meant(whom)?;
         let able = |calls: &[String]| calls.iter().any(|known| known == name);
         if !self.state.participants.get(whom).is_some_and(|one| able(&one.capabilities.calls)) {
-            return Err(Refusal::NotSupported(whom.clone(), name.to_owned()));
+            return match beside(&call) {
+                Some(ask) => self.manage(ticket, id, Some(whom.clone()), ask),
+                None => Err(Refusal::NotSupported(whom.clone(), name.to_owned())),
+            };
         }
         self.accept(id);
         if let Some((kind, payload)) = slash::envelope_of(&call) {
@@ -409,7 +421,20 @@ impl Space {
         self.finish(id, Vec::new())
     }
 
-    fn choose(&mut self, id: &RequestId, whom: Option<ParticipantId>, wanted: Option<String>, what: Chosen) -> Outcome {
+    fn choose(
+        &mut self,
+        ticket: Ticket,
+        id: &RequestId,
+        whom: Option<ParticipantId>,
+        wanted: Option<String>,
+        what: Chosen,
+    ) -> Outcome {
+        let (whom, wanted) = self.addressed(whom, wanted);
+        if let (Some(agent), None, Chosen::Model) = (&whom, &wanted, what)
+            && !self.takes_part(agent)
+        {
+            return self.manage(ticket, id, whom, Ask::Models);
+        }
         let whom = self.meant(whom)?;
         let Some(one) = self.state.participants.get(&whom) else { return Err(Refusal::Gone(whom)) };
         let (known, current, name) = match what {
@@ -417,7 +442,10 @@ impl Space {
             Chosen::Mode => (&one.capabilities.modes, &one.capabilities.mode, "mode"),
         };
         if known.is_empty() {
-            return Err(Refusal::NotSupported(whom, format!("change its {name}")));
+            return match (what, wanted) {
+                (Chosen::Model, None) => self.manage(ticket, id, Some(whom), Ask::Models),
+                _ => Err(Refusal::NotSupported(whom, format!("change its {name}"))),
+            };
         }
         let Some(wanted) = wanted else {
             let width = known.iter().map(|one| one.id.chars().count()).max().unwrap_or_default();

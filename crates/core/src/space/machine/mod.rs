@@ -3,6 +3,7 @@
 
 mod calls;
 mod commands;
+mod managing;
 mod reports;
 mod restored;
 
@@ -18,6 +19,7 @@ use super::harness::{Key, Order, Report};
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use super::receipt::{Receipt, Stage};
+use super::roster::{Ask, Told};
 use super::session::{Life, Session};
 use super::state::State;
 use crate::request::{Ledger, RequestId};
@@ -60,6 +62,10 @@ pub enum Input {
     },
     /// A harness has something to say.
     Report(ParticipantId, Report),
+    /// What was asked about an agent by this number came to that.
+    Managed(u64, Result<Told, Refusal>),
+    /// There is something to tell about an agent, long after it was asked for.
+    Announced(Level, Told),
     /// The time that [`Space::wake_at`] named has come.
     Tick,
 }
@@ -73,6 +79,15 @@ pub enum Effect {
     Signal(Signal),
     /// Tell a harness.
     Tell(ParticipantId, Order),
+    /// Ask something about an agent beside its conversation; [`Input::Managed`] answers by this number.
+    Manage {
+        /// The number.
+        number: u64,
+        /// The agent; `None` is all of them.
+        agent: Option<String>,
+        /// What.
+        ask: Ask,
+    },
     /// Answer a command.
     Answer(Ticket, Result<Done, Refusal>),
 }
@@ -152,6 +167,8 @@ impl Space {
             Input::Enrol(id) => self.enrol(id),
             Input::Command { ticket, by, request_id, command } => self.command(ticket, &by, request_id, command),
             Input::Report(id, report) => self.report(&id, report),
+            Input::Managed(number, told) => self.managed(number, told),
+            Input::Announced(level, told) => self.notice(level, "agents", told.lines()),
             Input::Tick => self.tick(),
         }
         self.dispatch();

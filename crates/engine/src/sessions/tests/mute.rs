@@ -3,7 +3,7 @@
 use wh_agents::port::{
     Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Start, StartError,
 };
-use wh_core::space::harness::{Call, Capabilities, Named, Order, Outcome, Report};
+use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
 
 pub(super) struct Mute;
 
@@ -14,10 +14,6 @@ impl Agent for Mute {
 
     fn check(&self) -> BoxFuture<'_, Readiness> {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
-    }
-
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
-        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {

@@ -5,14 +5,15 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use wh_agents::Catalog;
+use wh_agents::manage::{Launch, LoginWay};
 use wh_agents::port::{
     Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
     StartError, Surroundings,
 };
-use wh_core::space::command::Refusal;
+use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
-use wh_core::space::harness::{Capabilities, Named, Report};
-use wh_core::space::roster::{LoginState, conversation_id};
+use wh_core::space::harness::{Capabilities, Report};
+use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, Told, conversation_id};
 
 use super::super::{Roster, RunningSpace};
 use super::{me, until};
@@ -33,10 +34,6 @@ impl Agent for Fake {
         let installation = Installation::Installed { path: "/bin/fake".into(), version: Some("1.2".into()) };
         let login = Login::Yes { account: Some("someone".into()) };
         Box::pin(async move { Readiness { installation, login, hint: None } })
-    }
-
-    fn models(&self) -> BoxFuture<'_, Result<Vec<Named>, StartError>> {
-        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn conversations<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<Kept>, ManageError>> {
@@ -157,4 +154,113 @@ async fn what_there_is_not_is_refused_with_what_to_do() {
     assert_eq!(lost, Err(Refusal::NoSuchConversation("fake".into(), "c0".into())));
     let none = running.space.conversations("demo").await.unwrap_err().to_string();
     assert_eq!(none, "Demo lists no conversations");
+}
+
+/// An agent whose commands are small scripts.
+struct Scripted(LoginWay, Mutex<Login>);
+
+impl Agent for Scripted {
+    fn facts(&self) -> AgentFacts {
+        AgentFacts { id: "scripted".into(), title: "Scripted".into(), install_hint: None, login_hint: None }
+    }
+
+    fn check(&self) -> BoxFuture<'_, Readiness> {
+        let login = self.1.lock().unwrap().clone();
+        Box::pin(async move { Readiness { installation: Installation::BuiltIn, login, hint: None } })
+    }
+
+    fn login_way<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+        Box::pin(async { Ok(self.0.clone()) })
+    }
+
+    fn start(&self, _start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+        Box::pin(async { Ok(Harness::new().0) })
+    }
+}
+
+fn scripted(script: &str) -> (RunningSpace, Arc<Scripted>) {
+    let mut launch = Launch::new("sh");
+    launch.arguments = vec!["-c".into(), script.into()];
+    let way = LoginWay::Command { launch, method: LoginMethod::Browser };
+    let agent = Arc::new(Scripted(way, Mutex::new(Login::No)));
+    let catalog = Catalog::of(vec![Arc::clone(&agent) as Arc<dyn Agent>]);
+    (RunningSpace::with_roster("test", me(), Roster { catalog, start: Start::new("/") }), agent)
+}
+
+fn notices(mirror: &wh_client::Mirror) -> String {
+    let lines = mirror.state().items.iter().filter_map(|item| match &item.body {
+        wh_core::space::item::Body::Notice { lines, .. } => Some(lines.join("\n")),
+        _ => None,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+async fn log_in(running: &RunningSpace) -> LoginDone {
+    match running.space.manage(Some("scripted"), Ask::LogIn).await.unwrap() {
+        Told::LoggedIn { done, .. } => done,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_login_shows_its_page_takes_the_code_and_ends_in_the_space() {
+    let (running, agent) = scripted("echo open https://page.example/x >&2; read code; test $code = 42");
+    assert_eq!(running.space.agents().await[0].login, LoginState::No);
+    let done = log_in(&running).await;
+    assert!(done.pending && done.instructions.unwrap().contains("https://page.example/x"));
+    *agent.1.lock().unwrap() = Login::Yes { account: Some("someone".into()) };
+    running.space.manage(Some("scripted"), Ask::TellLogin("42".into())).await.unwrap();
+    let mut mirror = running.space.mirror().await.unwrap();
+    until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in by someone.")).await;
+    let account = Some("someone".to_owned());
+    assert_eq!(running.space.agents().await[0].login, LoginState::Yes { account }, "what was known is asked anew");
+}
+
+#[tokio::test]
+async fn a_login_that_fails_says_why_and_one_that_is_stopped_is_gone() {
+    let (running, _) = scripted("echo no way >&2; exit 1");
+    let done = log_in(&running).await;
+    assert_eq!((done.success, done.message.as_deref()), (false, Some("no way")));
+    let none = running.space.manage(Some("scripted"), Ask::StopLogin).await;
+    assert!(none.is_err(), "it is over: {none:?}");
+    let (running, _) = scripted("echo https://page.example/x; exec sleep 1000");
+    assert!(log_in(&running).await.pending);
+    assert!(log_in(&running).await.pending, "another takes its place");
+    running.space.manage(Some("scripted"), Ask::StopLogin).await.unwrap();
+    let told = running.space.manage(Some("scripted"), Ask::TellLogin("x".into())).await;
+    assert!(told.unwrap_err().to_string().contains("no login with scripted is under way"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_and_what_needs_nothing_too() {
+    let (running, _, _) = running();
+    let refused = |told: Result<Told, Refusal>| told.unwrap_err().to_string();
+    let models = running.space.manage(Some("fake"), Ask::Models).await;
+    assert!(refused(models).contains("--model MODEL"));
+    let mcp = running.space.manage(Some("demo"), Ask::Mcp).await;
+    assert_eq!(refused(mcp), "MCP servers are not available with Demo");
+    let off = Ask::SwitchMcp { server: "x".into(), on: false };
+    assert!(refused(running.space.manage(Some("demo"), off).await).contains("no command"));
+    let Ok(Told::LoggedOut { done, .. }) = running.space.manage(Some("demo"), Ask::LogOut).await else { panic!() };
+    assert!(!done.supported && !done.success);
+    let Ok(Told::LoggedIn { done, .. }) = running.space.manage(Some("demo"), Ask::LogIn).await else { panic!() };
+    assert!(done.success && done.message.unwrap().contains("no login"));
+    let Ok(Told::Status(status)) = running.space.manage(Some("demo"), Ask::Status).await else { panic!() };
+    assert!(status.mcp.is_err() && status.about[0].0 == "OS");
+    let Ok(Told::Models { models, .. }) = running.space.manage(Some("demo"), Ask::Models).await else { panic!() };
+    assert!(models.len() == 3 && models[0].is_default);
+    assert_eq!(running.space.manage(Some("nobody"), Ask::Mcp).await, Err(Refusal::NoSuchAgent("nobody".into())));
+}
+
+#[tokio::test]
+async fn a_slash_command_has_an_agent_take_part_and_chat_go_to_it() {
+    let (running, mut started, _) = running();
+    let invite = Command::Manage(Some("fake".into()), Ask::Invite);
+    let done = running.space.command(me(), None, invite).await.unwrap().unwrap();
+    assert_eq!(done.lines, ["Chat goes to fake."]);
+    let (_, _inside) = started.recv().await.unwrap();
+    let targets = running.space.look(|state| state.targets.effective().map(<[_]>::to_vec)).await.unwrap();
+    assert_eq!(targets, Some(vec!["fake".into()]));
+    let list = running.space.command(me(), None, Command::Manage(None, Ask::Agents)).await.unwrap().unwrap();
+    assert!(list.lines[1].starts_with("* fake"), "{:?}", list.lines);
 }

@@ -1,0 +1,285 @@
+//! What Gemini CLI prints, and what its files say: who is logged in, its MCP servers, its conversations. It has no command
+//! for the first; what would be used is found as it finds it itself.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wh_core::space::roster::McpServer;
+
+use super::{is_there, time, title};
+use crate::port::{Kept, Login, Surroundings};
+
+/// Lines of a conversation that are looked at for what it is about.
+const LINES: usize = 100;
+
+/// The most of a settings file that is read.
+const LONGEST: u64 = 1024 * 1024;
+
+/// How to log in, for whom nothing is set up.
+pub(crate) const INSTRUCTIONS: &str = "Gemini CLI has no login command. Set GEMINI_API_KEY (a key from \
+                                       https://aistudio.google.com/apikey) before wh is started, or put it into \
+                                       ~/.gemini/.env; or run `gemini` on a terminal and log in there.";
+
+fn folder(here: &Surroundings) -> Option<PathBuf> {
+    let home = here.variable("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| here.home(""))?;
+    Some(home.join(".gemini"))
+}
+
+fn json(path: &Path) -> Option<Value> {
+    if path.metadata().ok()?.len() > LONGEST {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Whether somebody is logged in: by the way that is set up, or that the environment chooses.
+pub(crate) fn login(here: &Surroundings) -> Login {
+    let folder = folder(here);
+    let settings = folder.as_ref().and_then(|folder| json(&folder.join("settings.json"))).unwrap_or_default();
+    let chosen =
+        settings["security"]["auth"]["selectedType"].as_str().or_else(|| settings["selectedAuthType"].as_str());
+    let is_true = |name: &str| here.variable(name).is_some_and(|value| value == "true");
+    let way = match chosen {
+        Some(chosen) => chosen.to_owned(),
+        None if is_true("GOOGLE_GENAI_USE_GCA") => "oauth-personal".to_owned(),
+        None if is_true("GOOGLE_GENAI_USE_VERTEXAI") => "vertex-ai".to_owned(),
+        None => "gemini-api-key".to_owned(),
+    };
+    let by = |account: &str| Login::Yes { account: Some(account.to_owned()) };
+    let set = |name: &str| here.variable(name).is_some() || named_in_file(here, name);
+    match way.as_str() {
+        "gemini-api-key" if set("GEMINI_API_KEY") => by("GEMINI_API_KEY"),
+        "gemini-api-key" if is_there(folder.as_ref().map(|it| it.join("gemini-credentials.json"))) => by("an API key"),
+        "gemini-api-key" => Login::No,
+        "vertex-ai" if set("GOOGLE_API_KEY") => by("GOOGLE_API_KEY"),
+        "vertex-ai" if set("GOOGLE_CLOUD_PROJECT") && set("GOOGLE_CLOUD_LOCATION") => by("GOOGLE_CLOUD_PROJECT"),
+        "vertex-ai" => Login::No,
+        "oauth-personal" => {
+            let file = |name: &str| folder.as_ref().map(|folder| folder.join(name));
+            let accounts = file("google_accounts.json").and_then(|path| json(&path)).unwrap_or_default();
+            let account = accounts["active"].as_str().map(str::to_owned);
+            let there = is_there(file("oauth_creds.json")) || is_there(file("gemini-credentials.json"));
+            if there { Login::Yes { account } } else { Login::No }
+        }
+        _ => Login::Unknown,
+    }
+}
+
+/// Whether a file of variables names this one, as Gemini CLI looks for them.
+fn named_in_file(here: &Surroundings, name: &str) -> bool {
+    let beside = here.directory.ancestors().flat_map(|one| [one.join(".gemini/.env"), one.join(".env")]);
+    let at_home = ["", ".gemini"].into_iter().filter_map(|below| here.home(below)).map(|home| home.join(".env"));
+    // The first file that there is is the one that is read.
+    let Some(file) = beside.chain(at_home).find(|file| file.is_file()) else { return false };
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().any(|line| {
+        let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
+        line.split_once('=').is_some_and(|(key, value)| key.trim() == name && !value.trim().is_empty())
+    })
+}
+
+/// `gemini mcp list`: a mark, `NAME: COMMAND (KIND) - STATUS`.
+pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
+    let server = |line: &str| {
+        let line = line.trim().trim_start_matches(|first: char| !first.is_alphanumeric());
+        let (name, rest) = line.split_once(": ")?;
+        let (_, status) = rest.rsplit_once(" - ")?;
+        let name = name.split(" (from ").next()?.trim();
+        let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !status.trim().is_empty();
+        plain.then(|| McpServer { name: name.to_owned(), status: status.trim().to_lowercase(), reason: None })
+    };
+    said.lines().filter_map(server).collect()
+}
+
+/// What `gemini mcp enable` or `disable` did. It ends well also when it did nothing.
+pub(crate) fn switched(said: &str) -> Result<String, String> {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.strip_prefix("Error:") {
+        Some(why) => Err(why.trim().to_owned()),
+        None if line.is_empty() => Err("it said nothing".to_owned()),
+        None => Ok(line.to_owned()),
+    }
+}
+
+/// `gemini --list-sessions`: `  1. TITLE (WHEN) [ID]`, the oldest first.
+pub(crate) fn sessions(said: &str, directory: &Path) -> Vec<Kept> {
+    let kept = |line: &str| {
+        let (number, rest) = line.trim().split_once(". ")?;
+        number.parse::<u32>().ok()?;
+        let (rest, id) = rest.strip_suffix(']')?.rsplit_once(" [")?;
+        let about = rest.rsplit_once(" (").map_or(rest, |(about, _)| about);
+        let id_like = !id.is_empty() && id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
+        id_like.then(|| Kept {
+            name: id.to_owned(),
+            title: about.trim().to_owned(),
+            at: None,
+            directory: Some(directory.to_owned()),
+        })
+    };
+    let mut kept: Vec<Kept> = said.lines().filter_map(kept).collect();
+    kept.reverse();
+    kept
+}
+
+/// The conversations of a directory from the files in which they are kept, the newest first; `None` when there are no
+/// such files. The command that lists them may ask the model for titles first, and so may take for ever.
+pub(crate) fn conversations(here: &Surroundings) -> Option<Vec<Kept>> {
+    let folder = folder(here)?;
+    let projects = json(&folder.join("projects.json"))?;
+    let project = projects["projects"][here.directory.to_str()?].as_str().filter(|name| !name.contains('/'))?;
+    let files = std::fs::read_dir(folder.join("tmp").join(project).join("chats")).into_iter().flatten();
+    let files = files.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut kept: Vec<Kept> = files.filter_map(|file| conversation(&file, &here.directory)).collect();
+    kept.sort_by_key(|kept| std::cmp::Reverse(kept.at));
+    Some(kept)
+}
+
+fn conversation(file: &Path, directory: &Path) -> Option<Kept> {
+    if file.extension()? != "jsonl" {
+        return None;
+    }
+    let lines = BufReader::new(std::fs::File::open(file).ok()?).lines().map_while(Result::ok).take(LINES);
+    let mut entries = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    let head = entries.next().filter(|head| head["kind"].as_str().is_none_or(|kind| kind == "main"))?;
+    let said = entries.find_map(|entry| {
+        let content = &entry["content"];
+        let text = content.as_str().or_else(|| content[0]["text"].as_str())?;
+        title(text).filter(|title| entry["type"] == "user" && !title.starts_with('<'))
+    });
+    let written = file.metadata().and_then(|facts| facts.modified()).ok();
+    Some(Kept {
+        name: head["sessionId"].as_str()?.to_owned(),
+        title: said?,
+        at: written.or_else(|| time(head["lastUpdated"].as_str()?)),
+        directory: Some(directory.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(folder: &Path) -> Surroundings {
+        let mut here = Surroundings::new(folder.join("work"));
+        here.environment.insert("HOME".into(), Some(folder.into()));
+        for name in [
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GENAI_USE_GCA",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GEMINI_CLI_HOME",
+        ] {
+            here.environment.insert(name.into(), None);
+        }
+        here
+    }
+
+    fn write(folder: &Path, name: &str, text: &str) {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    fn by(account: &str) -> Login {
+        Login::Yes { account: Some(account.to_owned()) }
+    }
+
+    #[test]
+    fn a_login_is_what_would_be_used() {
+        let home = tempfile::tempdir().unwrap();
+        let mut here = at(home.path());
+        let set = |here: &mut Surroundings, name: &str| here.environment.insert(name.into(), Some("true".into()));
+        assert_eq!(login(&here), Login::No);
+        set(&mut here, "GEMINI_API_KEY");
+        assert_eq!(login(&here), by("GEMINI_API_KEY"));
+        write(home.path(), ".gemini/settings.json", r#"{"security":{"auth":{"selectedType":"oauth-personal"}}}"#);
+        assert_eq!(login(&here), Login::No, "the key is not what is chosen");
+        write(home.path(), ".gemini/oauth_creds.json", "{}");
+        assert_eq!(login(&here), Login::Yes { account: None });
+        write(home.path(), ".gemini/google_accounts.json", r#"{"active": "a@b.c"}"#);
+        assert_eq!(login(&here), by("a@b.c"));
+        write(home.path(), ".gemini/settings.json", r#"{"selectedAuthType":"vertex-ai"}"#);
+        assert_eq!(login(&here), Login::No);
+        set(&mut here, "GOOGLE_CLOUD_PROJECT");
+        set(&mut here, "GOOGLE_CLOUD_LOCATION");
+        assert_eq!(login(&here), by("GOOGLE_CLOUD_PROJECT"));
+        set(&mut here, "GOOGLE_API_KEY");
+        assert_eq!(login(&here), by("GOOGLE_API_KEY"));
+        write(home.path(), ".gemini/settings.json", r#"{"selectedAuthType":"cloud-shell"}"#);
+        assert_eq!(login(&here), Login::Unknown);
+    }
+
+    #[test]
+    fn the_environment_chooses_where_nothing_is_set_up() {
+        let home = tempfile::tempdir().unwrap();
+        let mut here = at(home.path());
+        here.environment.insert("GOOGLE_GENAI_USE_VERTEXAI".into(), Some("true".into()));
+        assert_eq!(login(&here), Login::No);
+        here.environment.insert("GOOGLE_GENAI_USE_GCA".into(), Some("true".into()));
+        write(home.path(), ".gemini/gemini-credentials.json", "x");
+        assert_eq!(login(&here), Login::Yes { account: None });
+        here.environment.insert("GOOGLE_GENAI_USE_GCA".into(), None);
+        here.environment.insert("GOOGLE_GENAI_USE_VERTEXAI".into(), None);
+        assert_eq!(login(&here), by("an API key"));
+        write(home.path(), "work/.env", "# no\nexport GEMINI_API_KEY=x\n");
+        assert_eq!(login(&here), by("GEMINI_API_KEY"));
+        write(home.path(), "work/.env", "GEMINI_API_KEY=\nOTHER\n");
+        assert_eq!(login(&here), by("an API key"));
+    }
+
+    #[test]
+    fn its_servers_are_read_and_a_refusal_is_one_though_it_ends_well() {
+        let server = |name: &str, status: &str| McpServer { name: name.into(), status: status.into(), reason: None };
+        assert_eq!(mcp(include_str!("fixtures/gemini-mcp.txt")), [server("desk", "disconnected")]);
+        assert_eq!(mcp("✓ a (from ext): http://x (http) - Connected\nb c: x - y\n"), [server("a", "connected")]);
+        assert_eq!(mcp("No MCP servers configured."), []);
+        let refused = wh_pipe::tail::clean(include_str!("fixtures/gemini-disable.txt"));
+        assert_eq!(
+            switched(&refused),
+            Err("Server 'desk' not found. Use 'gemini mcp' to see available servers.".into())
+        );
+        assert_eq!(switched("\n✓ MCP server 'desk' enabled.\n"), Ok("✓ MCP server 'desk' enabled.".into()));
+        assert_eq!(switched(""), Err("it said nothing".into()));
+    }
+
+    #[test]
+    fn listed_sessions_are_read() {
+        let kept = sessions(include_str!("fixtures/gemini-sessions.txt"), Path::new("/w"));
+        let found: Vec<(&str, &str)> = kept.iter().map(|one| (one.name.as_str(), one.title.as_str())).collect();
+        let wanted = [
+            ("830a6680-273e-48db-8a6b-3d265487d8aa", "Second (and last) talk"),
+            ("2ccd436e-0f93-405f-86c9-9a60ad396d14", "hello there gem"),
+        ];
+        assert_eq!(found, wanted);
+        assert_eq!(sessions("No previous sessions found for this project.", Path::new("/w")), []);
+        assert_eq!(sessions("x. y [z]\n1. y\n1. y [../z]", Path::new("/w")), []);
+    }
+
+    #[test]
+    fn kept_conversations_are_read() {
+        let home = tempfile::tempdir().unwrap();
+        let here = at(home.path());
+        assert_eq!(conversations(&here), None);
+        let projects = serde_json::json!({"projects": {here.directory.to_str().unwrap(): "work"}});
+        write(home.path(), ".gemini/projects.json", &projects.to_string());
+        let chats = ".gemini/tmp/work/chats";
+        write(home.path(), &format!("{chats}/session-1.jsonl"), include_str!("fixtures/gemini-chat.jsonl"));
+        write(home.path(), &format!("{chats}/session-2.jsonl"), "{\"sessionId\":\"s\",\"kind\":\"subagent\"}\n");
+        write(home.path(), &format!("{chats}/session-3.jsonl"), "{\"sessionId\":\"s\",\"kind\":\"main\"}\n");
+        write(home.path(), &format!("{chats}/other.txt"), "");
+        let kept = conversations(&here).unwrap();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert_eq!(
+            (kept[0].name.as_str(), kept[0].title.as_str()),
+            ("830a6680-273e-48db-8a6b-3d265487d8aa", "hello there gem")
+        );
+        assert!(kept[0].at.is_some());
+        let mut long = at(home.path());
+        long.environment.insert("GEMINI_CLI_HOME".into(), Some("/nowhere/at/all".into()));
+        assert_eq!(conversations(&long), None);
+        write(home.path(), ".gemini/projects.json", &" ".repeat(LONGEST as usize + 1));
+        assert_eq!(conversations(&here), None);
+    }
+}
