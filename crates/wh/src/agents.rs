@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wh_agents::catalog::{AgentsFile, FileError};
+use wh_agents::port::Surroundings;
 use wh_agents::{Agent, Catalog};
+use wh_core::space::roster::conversation_id;
 
 use crate::failure::{Failure, code, say};
 use crate::print::clean_line;
@@ -58,6 +60,18 @@ pub fn named(catalog: &Catalog, id: &str) -> Result<Arc<dyn Agent>, Failure> {
             [known.as_str()].into_iter().chain(catalog.warnings().iter().map(String::as_str)).collect();
         Failure::new(code::USAGE, format!("there is no agent {id:?}")).hint(hints.join("\n"))
     })
+}
+
+/// What the agent itself calls a conversation: of ours by its id, of its own as it was given.
+pub async fn conversation(agent: &dyn Agent, directory: &Path, given: &str) -> String {
+    let ours = given.len() == 13 && given.starts_with('c') && given[1..].bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !ours {
+        return given.to_owned();
+    }
+    let id = agent.facts().id;
+    let kept = agent.conversations(&Surroundings::new(directory)).await.unwrap_or_default();
+    let found = kept.into_iter().find(|one| conversation_id(&id, &one.name) == given);
+    found.map_or_else(|| given.to_owned(), |one| one.name)
 }
 
 /// What the person's own file says; none if there is none.

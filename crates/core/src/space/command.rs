@@ -147,6 +147,9 @@ pub enum Refusal {
     /// The agent keeps no conversation of this id.
     #[error("{0} keeps no conversation {1:?}; list them again")]
     NoSuchConversation(String, String),
+    /// The agent cannot do that at all; what can be done instead.
+    #[error("{0}")]
+    NotAvailable(String),
     /// It is not an agent.
     #[error("{0} is not an agent that can be told to do that")]
     NotAnAgent(ParticipantId),

@@ -124,7 +124,7 @@ fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
         SpaceRefusal::NotAnAgent(_) => (StatusCode::BAD_REQUEST, "Not an agent"),
         SpaceRefusal::Gone(_) | SpaceRefusal::NobodyThere => (StatusCode::CONFLICT, "Agent gone"),
         SpaceRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "Agent busy"),
-        SpaceRefusal::NotSupported(..) => (StatusCode::CONFLICT, "Not supported"),
+        SpaceRefusal::NotSupported(..) | SpaceRefusal::NotAvailable(_) => (StatusCode::CONFLICT, "Not supported"),
         SpaceRefusal::Failed(_) => (StatusCode::CONFLICT, "Failed"),
         SpaceRefusal::NoSuchQuestion(_) => (StatusCode::NOT_FOUND, "No such question"),
         SpaceRefusal::Closed(..) => (StatusCode::CONFLICT, "Question closed"),

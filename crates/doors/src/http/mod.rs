@@ -36,6 +36,7 @@ use metrics::Meters;
 pub use serve::{Closing, serve};
 pub use sessions::daemon_router;
 pub(crate) use space::questions_of;
+pub use space::told_body;
 pub use wh_client::Conversation;
 
 /// What every handler knows.
@@ -62,7 +63,7 @@ const MOST_PAINTERS: usize = 2;
 const MOST_WATCHERS: usize = 64;
 
 /// Every path of this door.
-const PATHS: [&str; 24] = [
+const PATHS: [&str; 32] = [
     "/control/health",
     "/control/send_input",
     "/control/resize",
@@ -83,6 +84,14 @@ const PATHS: [&str; 24] = [
     "/control/command",
     "/control/receipts/{request_id}",
     "/control/items/{id}/output",
+    "/agents",
+    "/agents/{id}",
+    "/agents/{id}/models",
+    "/agents/{id}/mcp",
+    "/agents/{id}/sessions",
+    "/agents/{id}/login",
+    "/agents/{id}/logout",
+    "/agents/{id}/start",
     "/message",
     "/history",
     "/openapi.json",
@@ -124,6 +133,14 @@ pub fn router(surface: Surface, conversation: Option<Conversation>, access: Acce
         .route("/control/command", post(space::command))
         .route("/control/receipts/{request_id}", get(space::receipt))
         .route("/control/items/{id}/output", get(space::output))
+        .route("/agents", get(space::agents))
+        .route("/agents/{id}", get(space::agent))
+        .route("/agents/{id}/models", get(space::models))
+        .route("/agents/{id}/mcp", get(space::mcp))
+        .route("/agents/{id}/sessions", get(space::sessions))
+        .route("/agents/{id}/login", post(space::login))
+        .route("/agents/{id}/logout", post(space::logout))
+        .route("/agents/{id}/start", post(space::start))
         .route("/message", post(space::message))
         .route("/history", get(space::history))
         .route("/openapi.json", get(openapi::description))

@@ -242,7 +242,10 @@ fn card(id: String, title: String, readiness: Readiness, taking_part: bool) -> A
 }
 
 pub(super) fn unmanaged(error: ManageError) -> Refusal {
-    Refusal::Failed(error.to_string())
+    match error {
+        ManageError::NotSupported(why) => Refusal::NotAvailable(why),
+        other => Refusal::Failed(other.to_string()),
+    }
 }
 
 fn unstarted(error: &StartError) -> Refusal {

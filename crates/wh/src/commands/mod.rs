@@ -1,5 +1,6 @@
 //! One file per command; its doc comment is its help.
 
+mod agents;
 mod answer;
 mod attach;
 mod audit;
@@ -70,6 +71,7 @@ pub enum Command {
     Shot(shot::Shot),
     Play(play::Play),
     Demo(demo::Demo),
+    Agents(agents::Agents),
     Doctor(doctor::Doctor),
     Trust(trust::Trust),
     Completions(completions::Completions),
@@ -106,6 +108,7 @@ impl Command {
             Self::Shot(command) => command.run(),
             Self::Play(command) => command.run(),
             Self::Demo(command) => command.run(),
+            Self::Agents(command) => command.run(),
             Self::Doctor(command) => command.run(),
             Self::Trust(command) => command.run(),
             Self::Completions(command) => command.run(),

@@ -105,7 +105,7 @@ pub struct SpaceArguments {
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
 
-    /// Go on with this conversation, by the name that the agent itself has for it
+    /// Go on with this conversation, by its id of `wh agents sessions` or the name that the agent itself has for it
     #[arg(long, value_name = "ID", conflicts_with = "latest")]
     resume: Option<String>,
 
@@ -187,6 +187,9 @@ impl SpaceArguments {
             None => self.latest.then_some(Resume::Latest),
         };
         start.may_skip_permissions = self.allow_skipping_permissions;
+        if let (Some(Resume::Named(given)), [agent]) = (&start.resume, &agents[..]) {
+            start.resume = Some(Resume::Named(agents::conversation(agent.as_ref(), &directory, given).await));
+        }
         // Who is invited later works in the same place under the same rules, and chooses everything else itself.
         let later = Start { may_skip_permissions: start.may_skip_permissions, ..Start::new(&directory) };
         let mut started = Vec::new();

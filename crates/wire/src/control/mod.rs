@@ -1,6 +1,7 @@
 //! The HTTP control plane's bodies: what `/control/*` takes and gives, field for field.
 //! Described for its users in `docs/agent-cli-access.md`. Times are ISO 8601 in UTC with milliseconds.
 
+mod agents;
 mod input;
 mod screen;
 mod sessions;
@@ -8,6 +9,11 @@ mod space;
 mod state;
 mod stream;
 
+pub use agents::{
+    AgentBody, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLoginRequest, AgentLogoutBody,
+    AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentStartRequest, AgentStartedBody, AgentStatusBody,
+    AgentsBody,
+};
 pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
 pub use sessions::{NewSessionRequest, RenameRequest, SessionKind, SessionStatus, SessionSummary, SessionsBody};

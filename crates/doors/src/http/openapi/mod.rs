@@ -1,6 +1,7 @@
 //! `GET /openapi.json` and `GET /docs`: this door described by itself. Bodies are described by the very types that serve
 //! them; what each path takes and answers stands in [`operations`].
 
+mod agents;
 mod conversation;
 mod operations;
 mod page;

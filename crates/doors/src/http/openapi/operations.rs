@@ -161,6 +161,7 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     operations.extend(views(schemas));
     operations.extend(streams(schemas));
     operations.extend(super::conversation::all(schemas));
+    operations.extend(super::agents::all(schemas));
     operations
 }
 

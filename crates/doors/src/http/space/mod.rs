@@ -1,5 +1,6 @@
 //! The conversation behind a surface: what it says, and what can be asked of it.
 
+mod agents;
 mod commands;
 mod happened;
 mod output;
@@ -8,6 +9,8 @@ mod state;
 
 use wh_client::Conversation;
 
+pub use agents::told_body;
+pub(super) use agents::{agent, agents, login, logout, mcp, models, sessions, start};
 pub(crate) use commands::questions_of;
 pub(super) use commands::{answer, command, interrupt, questions, receipt};
 pub(super) use happened::event_body;
