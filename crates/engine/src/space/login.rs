@@ -49,7 +49,7 @@ impl Desk {
             }
             LoginWay::ByHand { instructions, method } => {
                 let (success, account) = self.logged_in(agent.as_ref()).await;
-                let instructions = Some(instructions);
+                let instructions = (!success).then_some(instructions);
                 return Ok(LoginDone { success, account, method: Some(method), instructions, ..LoginDone::default() });
             }
             LoginWay::Command { launch, method } => (launch, method),

@@ -179,7 +179,9 @@ fn its_commands_work_through_the_door() {
         assert!(said(&command(&wh, "/context")).contains("tokens"));
         let status = said(&command(&wh, "/status"));
         assert!(status.starts_with("Claude Code 2.") && status.contains("logged in by ANTHROPIC_API_KEY"), "{status}");
-        assert!(said(&command(&wh, "/login")).contains("claude auth login"));
+        let login = said(&command(&wh, "/login"));
+        assert!(login.contains("Opening browser…") && login.contains("https://claude.com/"), "{login}");
+        assert!(said(&command(&wh, "/login cancel")).contains("was stopped"));
         let no = command(&wh, "/mode bypassPermissions");
         assert!(no["detail"].as_str().unwrap().contains("no mode"), "{no}");
 

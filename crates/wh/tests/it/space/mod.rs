@@ -9,6 +9,7 @@ mod doubled;
 mod examples;
 mod gemini;
 mod lifecycle;
+mod managing;
 mod moments;
 mod questions;
 mod remote;
