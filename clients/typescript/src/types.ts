@@ -35,6 +35,114 @@ export interface ActiveStream {
   streamId: string;
 }
 
+/** An agent that could take part, or does. */
+export interface AgentBody {
+  /** As whom or by what, where that is known. */
+  account: string | null;
+  /** What to do in order to use it; null when nothing is missing, as far as is known. */
+  hint: string | null;
+  /** What it is chosen by, and its name as a participant. */
+  id: string;
+  /** Whether it is there. */
+  installed: boolean;
+  /** Whether somebody is logged in: `yes`, `no`, `not_needed` or `unknown`. */
+  logged_in: string;
+  /** Whether it takes part in this space now. */
+  taking_part: boolean;
+  /** Its name for people. */
+  title: string;
+  /** Which version, if it says. */
+  version: string | null;
+}
+
+/** A conversation that an agent keeps. */
+export interface AgentConversation {
+  /** Where it was held. */
+  directory: string | null;
+  /** Its id, for `POST /agents/{id}/start`. It is wh's: what the agent calls it stays inside. */
+  id: string;
+  /** What it is about, in a line. */
+  title: string;
+  /** When something was last said in it. */
+  updated_at: string | null;
+}
+
+/** `GET /agents/{id}/sessions`. */
+export interface AgentConversationsBody {
+  /** The conversations that it keeps of the space's directory, the newest first. */
+  sessions: Array<AgentConversation>;
+}
+
+/** What a login came to, so far. */
+export interface AgentLoginBody {
+  /** As whom or by what. */
+  account: string | null;
+  /** What that is. */
+  instructions: string | null;
+  /** What the agent said, or what was done. */
+  message: string | null;
+  /** `browser`, `api_key`, `env_var` or `terminal`. */
+  method: string | null;
+  /** It goes on; its end is told in the space. */
+  pending: boolean;
+  /** Something is left to the person. */
+  requires_manual_action: boolean;
+  /** Somebody is logged in. */
+  success: boolean;
+}
+
+/** `POST /agents/{id}/login`; no body begins a login. */
+export interface AgentLoginRequest {
+  /** Stop the login that is under way. */
+  cancel?: boolean;
+  /** What a login that is under way asks for, as the code that a web page showed. */
+  code?: string | null;
+}
+
+/** What a logout came to. */
+export interface AgentLogoutBody {
+  /** In a sentence or two. */
+  message: string;
+  /** Its own login is gone. */
+  success: boolean;
+  /** Whether the agent has a logout at all. */
+  supported: boolean;
+}
+
+/** `GET /agents/{id}/mcp`. */
+export interface AgentMcpBody {
+  /** Its MCP servers. */
+  servers: Array<AgentMcpServer>;
+}
+
+/** An MCP server of an agent. */
+export interface AgentMcpServer {
+  /** Its name. */
+  name: string;
+  /** Why. */
+  reason: string | null;
+  /** How it is, in the agent's words. */
+  status: string;
+}
+
+/** A model that an agent offers. */
+export interface AgentModel {
+  /** What it is chosen by. */
+  id: string;
+  /** It was chosen last. */
+  is_current: boolean;
+  /** It is used when nothing is said. */
+  is_default: boolean;
+  /** Its name for people. */
+  name: string;
+}
+
+/** `GET /agents/{id}/models`. */
+export interface AgentModelsBody {
+  /** The models that it offers. */
+  models: Array<AgentModel>;
+}
+
 /** How an agent's session fares. */
 export interface AgentSession {
   /** What says so: `protocol`, `transcript`, `hook`, `screen` or `process`. */
@@ -57,6 +165,35 @@ export interface AgentSession {
   usage: AgentUsage | null;
 }
 
+/** `POST /agents/{id}/start`; no body begins a new conversation. */
+export interface AgentStartRequest {
+  /**
+   * The conversation that it goes on with, by its id of `GET /agents/{id}/sessions`. One that takes part already is
+   * ended first.
+   */
+  session?: string | null;
+}
+
+/** An agent takes part. */
+export interface AgentStartedBody {
+  /** Always true. */
+  ok: boolean;
+  /** Its name as a participant. */
+  participant: string;
+}
+
+/** `GET /agents/{id}`. */
+export interface AgentStatusBody {
+  /** What else it says of itself. */
+  about: Record<string, string>;
+  /** The agent. */
+  agent: AgentBody;
+  /** Its MCP servers; null where they are not known. */
+  mcp: Array<AgentMcpServer> | null;
+  /** Why they are not known. */
+  mcp_problem: string | null;
+}
+
 /** What an agent has cost so far. */
 export interface AgentUsage {
   /** How many fit. */
@@ -69,6 +206,12 @@ export interface AgentUsage {
   inputTokens: number;
   /** Tokens written. */
   outputTokens: number;
+}
+
+/** `GET /agents`. */
+export interface AgentsBody {
+  /** The agents that there are, installed or not, in the order in which to offer them. */
+  agents: Array<AgentBody>;
 }
 
 /** `POST /control/answer`. */

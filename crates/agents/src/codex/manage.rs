@@ -1,6 +1,7 @@
 //! Codex asked without a conversation: by its commands, and where those do not tell, by its app-server.
 
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use wh_core::space::roster::{LoginMethod, LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
@@ -10,7 +11,7 @@ use super::Codex;
 use crate::manage::run::{self, run};
 use crate::manage::{self, LoginWay, codex};
 use crate::port::{Kept, Login, ManageError, Surroundings};
-use crate::rpc::{Dialect, Peer};
+use crate::rpc::{Dialect, Peer, RpcError};
 
 /// Conversations that are listed at most.
 const MOST: u64 = 100;
@@ -46,11 +47,39 @@ pub(crate) async fn login(launch: &Launch, here: &Surroundings) -> Login {
     }
 }
 
-/// Asks an app-server that is started for nothing else.
+/// One at a time: of two app-servers that begin at once in a home that is new to them, one ends.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// Asks an app-server that is started for nothing else. Once more if it ended: another program may have begun one.
 async fn ask(launch: &Launch, questions: Vec<(&'static str, Value)>) -> Result<Vec<Value>, ManageError> {
+    let _alone = ALONE.lock().await;
+    match ask_once(launch, &questions).await {
+        Err(Unasked::Gone) => ask_once(launch, &questions).await.map_err(ManageError::from),
+        asked => asked.map_err(ManageError::from),
+    }
+}
+
+/// Why an app-server did not tell.
+enum Unasked {
+    /// It ended.
+    Gone,
+    /// Something else, in words.
+    Failed(String),
+}
+
+impl From<Unasked> for ManageError {
+    fn from(unasked: Unasked) -> Self {
+        match unasked {
+            Unasked::Gone => Self::Failed("its app-server ended".to_owned()),
+            Unasked::Failed(why) => Self::Failed(why),
+        }
+    }
+}
+
+async fn ask_once(launch: &Launch, questions: &[(&'static str, Value)]) -> Result<Vec<Value>, Unasked> {
     let mut launch = launch.clone();
     launch.arguments = vec!["app-server".into()];
-    let failed = |why: &dyn std::fmt::Display| ManageError::Failed(why.to_string());
+    let failed = |why: &dyn std::fmt::Display| Unasked::Failed(why.to_string());
     let dialect = Dialect { version: false, ..Dialect::default() };
     let (peer, mut events) = Peer::start(&launch, dialect).await.map_err(|error| failed(&error))?;
     let talk = async {
@@ -59,7 +88,7 @@ async fn ask(launch: &Launch, questions: Vec<(&'static str, Value)>) -> Result<V
         peer.notify("initialized", json!({})).await?;
         let mut answers = Vec::new();
         for (method, params) in questions {
-            answers.push(peer.request(method, params).await?);
+            answers.push(peer.request(method, params.clone()).await?);
         }
         Ok(answers)
     };

@@ -17,7 +17,9 @@ const KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "LAB_KEY", "GEMINI_API_KEY"];
 /// `wh ARGS` in the lab, without these variables.
 fn wh(lab: &Lab, arguments: &[&str], without: &[&str]) -> Output {
     let mut wh = lab.command(WH);
-    without.iter().for_each(|name| drop(wh.env_remove(name)));
+    for name in without {
+        wh.env_remove(name);
+    }
     wh.args(arguments).output().unwrap()
 }
 
