@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use wh_testkit::Lab;
 
+use crate::rows::ALONE;
+use crate::rows::turns::{self, THROUGH};
 use crate::rows::ui::{self, Samples};
 use crate::table::{Comparison, Measured, Unit};
 use crate::tuis::{Place, Tui, WH};
@@ -21,13 +23,14 @@ pub fn compare(setting: &Setting, rows: &[u8]) -> Outcome<Vec<Comparison>> {
         Err(reason) => {
             let left_out: Vec<String> = rows.iter().map(u8::to_string).collect();
             say(&format!(
-                "wh-bench: LEFT OUT: the UIs of real agents in rows {}, because {reason}; crates/testkit/install-clis \
+                "wh-bench: LEFT OUT: real agents in rows {}, because {reason}; crates/testkit/install-clis \
                  installs them. wh is measured alone.",
                 left_out.join(", ")
             ));
             let directory = tempfile::tempdir()?;
             let place = Place { environment: None, directory: directory.path().to_owned() };
-            ui::measure(setting, &place, &[Tui::wh(setting)], rows)?
+            let rows: Vec<u8> = rows.iter().copied().filter(|row| ALONE.contains(row)).collect();
+            ui::measure(setting, &place, &[Tui::wh(setting)], &rows)?
         }
     };
     Ok(compared(samples))
@@ -54,7 +57,11 @@ fn sent_in(setting: &Setting, rows: &[u8]) -> Result<Vec<Samples>, String> {
 pub fn inside(setting: &Setting, rows: &[u8]) -> Outcome<()> {
     let lab = Lab::here().ok_or("--in-lab is for wh-bench itself")?;
     let tuis: Vec<Tui> = std::iter::once(Tui::wh(setting)).chain(Tui::agents()).collect();
-    for samples in ui::measure(setting, &Place::lab(&lab), &tuis, rows)? {
+    let mut all = ui::measure(setting, &Place::lab(&lab), &tuis, rows)?;
+    if rows.iter().any(|row| !ALONE.contains(row)) {
+        all.extend(turns::measure(setting, &lab, rows)?);
+    }
+    for samples in all {
         io::Write::write_all(&mut io::stdout(), format!("{}\n", written(&samples)).as_bytes())?;
     }
     Ok(())
@@ -73,13 +80,16 @@ fn read(line: &str) -> Option<Samples> {
 
 /// wh beside each of the others, row by row.
 fn compared(samples: Vec<Samples>) -> Vec<Comparison> {
-    let (ours, others): (Vec<Samples>, Vec<Samples>) = samples.into_iter().partition(|samples| samples.name == WH);
+    let (ours, others): (Vec<Samples>, Vec<Samples>) =
+        samples.into_iter().partition(|samples| samples.name == WH || samples.name.starts_with(THROUGH));
     let mut rows = Vec::new();
     for mut ours in ours {
         let wh = Measured::of(&mut ours.values);
         let row =
             |beside| Comparison { number: ours.row, what: what(ours.row).to_owned(), unit: Unit::Seconds, wh, beside };
-        let of_row = others.iter().filter(|other| other.row == ours.row);
+        let agent = ours.name.strip_prefix(THROUGH).map(str::to_owned);
+        let same = |other: &&Samples| agent.as_ref().is_none_or(|agent| other.name == *agent);
+        let of_row = others.iter().filter(|other| other.row == ours.row).filter(same);
         let beside = of_row.map(|other| (other.name.clone(), Measured::of(&mut other.values.clone())));
         let before = rows.len();
         rows.extend(beside.map(|beside| row(Some(beside))));
@@ -94,6 +104,8 @@ fn what(row: u8) -> &'static str {
     match row {
         7 => "key to frame",
         8 => "CPU time in ten idle seconds",
+        12 => "prompt to first event",
+        13 => "a turn of 512 events, for each",
         _ => "start to first frame",
     }
 }

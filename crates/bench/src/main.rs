@@ -11,6 +11,7 @@ mod process;
 mod rows;
 mod spaces;
 mod table;
+mod talks;
 mod tmux;
 mod tuis;
 
@@ -31,12 +32,13 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Progress goes to stderr, Markdown tables to stdout. Rows: 1 key to visible, 2 snapshots per second, 3 a flood of
 /// output, 4 resident memory, 5 CPU time while idle. Of the terminal UI: 6 a frame in a long conversation, 7 key to frame,
 /// 8 CPU time while idle, 9 memory of messages, 10 start to first frame; 7, 8 and 10 beside Codex, Gemini and Claude Code,
-/// offline, where they are installed. Of the daemon's store: 11 requests that are durable, beside bare SQLite.
+/// offline, where they are installed. Of the daemon's store: 11 requests that are durable, beside bare SQLite. Of the same
+/// agents in a space, beside their own protocol: 12 prompt to first event, 13 a long turn, for each of its events.
 #[derive(Debug, Parser)]
 #[command(name = "wh-bench", version)]
 struct Arguments {
     /// Measure only this row; may be repeated
-    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=11))]
+    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=13))]
     rows: Vec<u8>,
 
     /// Few and short rounds: whether it works, not how fast

@@ -1,7 +1,9 @@
 //! The conversation as Claude Code streams it, as items of ours.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use wh_core::space::bounds;
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, ToolCall, ToolStatus};
 use wh_wire::claude::{AssistantMessage, ContentBlock, Delta, StreamEvent, StreamMessage, ToolResult, UserMessage};
@@ -11,9 +13,20 @@ use super::tools;
 /// Frames whose items are remembered, so that they can be taken back.
 const REMEMBERED: usize = 256;
 
+/// Calls that are followed at once. Of more than that the end is not shown.
+const MOST_CALLS: usize = 1024;
+
+/// Bytes that are remembered of what a call was given.
+const INPUT_KEPT: usize = 256 * 1024;
+
+/// How often something has begun, in all processes of Claude Code together.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
 /// What is under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Items {
+    /// Stands before every key: ids may come again, in another turn or from another process.
+    life: u64,
     /// The message that grows, and its blocks by index.
     growing: Option<(String, HashMap<usize, Block>)>,
     /// How many blocks of a message have come whole.
@@ -40,7 +53,31 @@ enum Kind {
     Tool,
 }
 
+impl Default for Items {
+    fn default() -> Self {
+        Self {
+            life: BEGUN.fetch_add(1, Ordering::Relaxed),
+            growing: None,
+            whole: HashMap::new(),
+            calls: HashMap::new(),
+            frames: VecDeque::new(),
+        }
+    }
+}
+
 impl Items {
+    fn key(&self, of: &str) -> String {
+        format!("{}:{of}", self.life)
+    }
+
+    /// Remembers a call until its end: what it was given may be needed once more.
+    fn follow(&mut self, id: String, mut card: ToolCall) {
+        if self.calls.len() < MOST_CALLS || self.calls.contains_key(&id) {
+            bounds::fit(&mut card.input, INPUT_KEPT);
+            self.calls.insert(id, card);
+        }
+    }
+
     /// A message grows. What a subagent says stays within its call.
     pub fn stream(&mut self, message: StreamMessage) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() {
@@ -59,18 +96,19 @@ impl Items {
     }
 
     fn begin(&mut self, index: usize, block: ContentBlock) -> Vec<Report> {
-        let Some((id, blocks)) = &mut self.growing else { return Vec::new() };
+        let Some((id, _)) = &self.growing else { return Vec::new() };
         let (kind, text, key) = match &block {
-            ContentBlock::Text(text) => (Kind::Text, text.clone(), format!("{id}#{index}")),
-            ContentBlock::Thinking(text) => (Kind::Thought, text.clone(), format!("{id}#{index}")),
-            ContentBlock::ToolUse(call) => (Kind::Tool, String::new(), call.id.clone()),
+            ContentBlock::Text(text) => (Kind::Text, text.clone(), self.key(&format!("{id}#{index}"))),
+            ContentBlock::Thinking(text) => (Kind::Thought, text.clone(), self.key(&format!("{id}#{index}"))),
+            ContentBlock::ToolUse(call) => (Kind::Tool, String::new(), self.key(&call.id)),
             _ => return Vec::new(),
         };
+        let Some((_, blocks)) = &mut self.growing else { return Vec::new() };
         blocks.insert(index, Block { key: key.clone(), kind, grown: !text.is_empty(), whole: false });
         let body = match block {
             ContentBlock::ToolUse(call) => {
                 let card = tools::card(&call.name, &call.input, ToolStatus::Pending);
-                self.calls.insert(call.id, card.clone());
+                self.follow(call.id, card.clone());
                 Body::Tool(card)
             }
             // An empty text is none yet; a thought is shown from its beginning.
@@ -114,9 +152,10 @@ impl Items {
                 ContentBlock::ToolUse(call) => {
                     self.note(&call.id);
                     let card = tools::card(&call.name, &call.input, ToolStatus::Running);
-                    self.calls.insert(call.id.clone(), card.clone());
-                    made.push(call.id.clone());
-                    reports.push(Report::Item { key: call.id, body: Body::Tool(card), done: false });
+                    self.follow(call.id.clone(), card.clone());
+                    let key = self.key(&call.id);
+                    made.push(key.clone());
+                    reports.push(Report::Item { key, body: Body::Tool(card), done: false });
                     continue;
                 }
                 _ => continue,
@@ -152,10 +191,11 @@ impl Items {
                 return block.key.clone();
             }
         }
-        format!("{id}+{number}")
+        self.key(&format!("{id}+{number}"))
     }
 
     fn note(&mut self, call: &str) {
+        let call = self.key(call);
         let blocks = self.growing.as_mut().map(|(_, blocks)| blocks.values_mut());
         blocks.into_iter().flatten().filter(|block| block.key == call).for_each(|block| block.whole = true);
     }
@@ -186,14 +226,15 @@ impl Items {
             true => ToolStatus::Failed,
             false => ToolStatus::Completed,
         };
-        Some(Report::Item { key: result.tool_use_id.clone(), body: Body::Tool(call), done: true })
+        Some(Report::Item { key: self.key(&result.tool_use_id), body: Body::Tool(call), done: true })
     }
 
     /// A call waits for a permission, or runs after one.
     pub fn waits(&mut self, call: &str, status: ToolStatus) -> Option<Report> {
+        let key = self.key(call);
         let card = self.calls.get_mut(call)?;
         card.status = status;
-        Some(Report::Item { key: call.to_owned(), body: Body::Tool(card.clone()), done: false })
+        Some(Report::Item { key, body: Body::Tool(card.clone()), done: false })
     }
 
     /// Takes back what a frame has made.
@@ -208,12 +249,13 @@ impl Items {
         self.growing = None;
         self.whole.clear();
         let open = std::mem::take(&mut self.calls);
-        open.into_iter()
-            .map(|(key, call)| {
-                let call = ToolCall { status: ToolStatus::Cancelled, ..call };
-                Report::Item { key, body: Body::Tool(call), done: true }
-            })
-            .collect()
+        let cancelled = |(id, call): (String, ToolCall)| {
+            let call = ToolCall { status: ToolStatus::Cancelled, ..call };
+            Report::Item { key: self.key(&id), body: Body::Tool(call), done: true }
+        };
+        let reports = open.into_iter().map(cancelled).collect();
+        self.life = BEGUN.fetch_add(1, Ordering::Relaxed);
+        reports
     }
 }
 

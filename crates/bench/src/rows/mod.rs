@@ -6,6 +6,7 @@ mod idle;
 mod key;
 mod snapshots;
 mod store;
+pub mod turns;
 pub mod ui;
 
 use crate::table::{Comparison, Row};
@@ -27,5 +28,8 @@ pub const OF_THE_UI: [(u8, UiMeasurement); 2] = [(6, crowd::frames), (9, crowd::
 /// Those of the store, in a table of their own.
 pub const OF_THE_STORE: [(u8, UiMeasurement); 1] = [(11, store::requests)];
 
-/// Those beside the UIs of real agents, see [`ui`].
-pub const IN_THE_LAB: [u8; 3] = [7, 8, 10];
+/// Those beside the UIs of real agents, see [`ui`], and beside their own protocols, see [`turns`].
+pub const IN_THE_LAB: [u8; 5] = [7, 8, 10, 12, 13];
+
+/// Of those, the ones that need no agent to say something about wh.
+pub const ALONE: [u8; 3] = [7, 8, 10];

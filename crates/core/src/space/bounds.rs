@@ -16,7 +16,7 @@ use super::question::{Detail, Question};
 pub const SHOWN_OF_RESULT: usize = 50_000;
 
 /// Bytes that are shown of what is said or thought.
-pub const SHOWN_OF_TEXT: usize = 1_000_000;
+pub const SHOWN_OF_TEXT: usize = 200_000;
 
 /// Bytes of a line: a title, a name, a reason.
 const LINE: usize = 2_000;

@@ -69,10 +69,13 @@ fn open_marks(block: &str) -> Closing {
     while at < block.len() {
         let rest = &block[at..];
         let Some(first) = rest.chars().next() else { break };
-        let run = rest.len() - rest.trim_start_matches(first).len();
+        // Of marks two are one; looking further each time would take for ever where there are very many.
+        let most = if first == '`' { usize::MAX } else { 2 };
+        let run = || rest.chars().take(most).take_while(|next| *next == first).count();
         let length = match first {
             '\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
             '`' => {
+                let run = run();
                 let ticks = &rest[..run];
                 match closing_ticks(&rest[run..], ticks) {
                     Some(end) => run + end + run,
@@ -85,7 +88,7 @@ fn open_marks(block: &str) -> Closing {
                 }
             }
             '*' | '_' | '~' => {
-                let mark = &rest[..run.min(2)];
+                let mark = &rest[..run()];
                 let before = block[..at].chars().next_back();
                 let after = rest[mark.len()..].chars().next();
                 let tilde = first == '~' && mark.len() < 2;

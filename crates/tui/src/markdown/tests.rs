@@ -346,3 +346,12 @@ proptest! {
         prop_assert_eq!(pieces.into_iter().map(|piece| piece.text).collect::<String>(), source);
     }
 }
+
+#[test]
+fn very_many_of_the_same_take_no_longer_than_others() {
+    // Where the time grows with the square of the length, this takes minutes.
+    for text in ["x", "*", "_", "~", "`", "[", "a* ", "` `` ", "\\"] {
+        let long = text.repeat(400_000 / text.len());
+        assert!(!render_partial(&long, 80, &Theme::dark()).is_empty() || !text.contains('x'), "{text}");
+    }
+}

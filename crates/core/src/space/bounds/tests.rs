@@ -127,7 +127,7 @@ fn a_person_is_told_of_a_text_that_is_not_shown_whole() {
         notices.collect::<Vec<_>>()
     };
     let long = || "x".repeat(3_000_000);
-    let said = ["a text was too long to be shown whole: 1 MB of 3 MB shown"];
+    let said = ["a text was too long to be shown whole: 200 KB of 3 MB shown"];
     let mut bounds = Bounds::default();
     assert_eq!(told(&item(&mut bounds, text(long()), true).reports), said);
     assert!(told(&item(&mut bounds, text(long()), false).reports).is_empty(), "not yet");

@@ -1,5 +1,6 @@
 //! The space with the built-in agent, in its terminal UI, through the door.
 
+mod behind;
 mod bounded;
 mod choosing;
 mod claude;
@@ -8,12 +9,14 @@ mod codex_acp;
 mod doubled;
 mod examples;
 mod gemini;
+mod hostile;
 mod lifecycle;
 mod managing;
 mod moments;
 mod questions;
 mod remote;
 mod same;
+mod together;
 
 use serde_json::{Value, json};
 use wh_testkit::eventually;

@@ -1,0 +1,103 @@
+//! What is left behind when wh goes while an agent runs a command: nothing. Three real agents, three ways to go.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use serde_json::json;
+use wh_testkit::wh::Wh;
+use wh_testkit::{Lab, eventually, process};
+
+use super::{answer, option};
+use crate::WH;
+
+/// How wh goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The person leaves the UI.
+    Left,
+    /// It is asked to end.
+    Terminated,
+    /// It is killed.
+    Killed,
+}
+
+/// The processes whose command line has this word in it.
+fn named(word: &str) -> Vec<Pid> {
+    let all = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(word)
+    };
+    all.filter(has).map(Pid::from_raw).filter(|pid| process::running(*pid)).collect()
+}
+
+/// Has the agent run a command that takes ten minutes, lets wh go, and looks for what is left.
+fn nothing_is_left(lab: &Lab, agent: &str, way: Way) {
+    // No other command in the machine sleeps as long as this.
+    let seconds = format!("600.{}", std::process::id());
+    let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
+    let mut wh = wh.flags(&["--agent", agent]).start(&[]);
+    wh.wait(r#"screen_contains "Type a message""#);
+    let sent = wh.post("/message", json!({ "message": format!("tool: sleep {seconds}") }));
+    assert_eq!(sent.status, 200, "{}", sent.text());
+    let mut asked = false;
+    let sleeper = eventually("the command runs", || {
+        let open = wh.get("/control/questions").json();
+        if let Some(question) = open["questions"].get(0).filter(|_| !asked) {
+            let answered = answer(&wh, question["id"].as_str().unwrap(), &option(question, "allow_once"));
+            assert_eq!(answered.status, 200, "{}", answered.text());
+            asked = true;
+        }
+        let sleeps = |pid: &Pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line == format!("sleep\0{seconds}\0").as_bytes()
+        };
+        process::descendants(wh.pid()).into_iter().find(sleeps)
+    });
+    let all = process::descendants(wh.pid());
+    assert!(all.len() >= 3 && all.contains(&sleeper), "a keeper, the agent and its command: {all:?}");
+    match way {
+        Way::Left => {
+            wh.text("/exit");
+            // It may be gone before it has answered.
+            let _ =
+                wh_testkit::http::Request::post_json("/control/send_input", &json!({ "key": "enter" })).send(wh.port());
+        }
+        Way::Terminated => wh.signal(Signal::SIGTERM),
+        Way::Killed => wh.signal(Signal::SIGKILL),
+    }
+    let status = wh.wait_exit(wh_testkit::PATIENCE);
+    assert_eq!(status.success(), way != Way::Killed, "{status}: {}", wh.stderr());
+    eventually("nothing is left", || {
+        (all.iter().all(|pid| !process::running(*pid)) && named(&seconds).is_empty()).then_some(())
+    });
+}
+
+macro_rules! every_agent_and_way {
+    ($($agent:ident),*) => { $(
+        mod $agent {
+            use super::*;
+
+            #[test]
+            fn when_the_person_leaves() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_the_person_leaves");
+                Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Left));
+            }
+
+            #[test]
+            fn when_wh_is_terminated() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_wh_is_terminated");
+                Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Terminated));
+            }
+
+            #[test]
+            fn when_wh_is_killed() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_wh_is_killed");
+                Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Killed));
+            }
+        }
+    )* };
+}
+
+every_agent_and_way!(claude, codex, gemini);
