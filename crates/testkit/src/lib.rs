@@ -1,7 +1,8 @@
 //! The proving ground: what Wheelhouse's own tests and its benchmark share. Nothing that ships depends on it.
 //!
 //! [`Wh`] is the program under test, asked over its [`http`] door. [`Tmux`] is a second opinion on what a terminal shows.
-//! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. All waiting goes through [`deadline`].
+//! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. [`once`] kills daemons and counts what arrived. All
+//! waiting goes through [`deadline`].
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -13,6 +14,7 @@ pub mod deadline;
 pub mod http;
 pub mod lab;
 pub mod model;
+pub mod once;
 mod output;
 pub mod process;
 pub mod tmux;

@@ -7,6 +7,7 @@ mod asciinema;
 mod attached;
 mod commands;
 mod control;
+mod daemon;
 mod documentation;
 mod edges;
 mod input;

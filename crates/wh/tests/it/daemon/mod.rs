@@ -1,0 +1,3 @@
+//! The daemon, as its clients meet it.
+
+mod once;
