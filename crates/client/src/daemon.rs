@@ -11,9 +11,9 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
-use wh_wire::socket::{Capabilities, ControlAck, ControlProblem, ControlRequest, Credential, Failure};
+use wh_wire::socket::{Capabilities, ControlAck, ControlKind, ControlProblem, ControlRequest, Credential, Failure};
 
-use crate::{Space, Surface, Ui, inside};
+use crate::{Process, Space, Surface, Ui};
 
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -64,6 +64,9 @@ pub trait Controller: Send + Sync {
         caller: Caller,
     ) -> BoxFuture<'_, Result<ControlAck, Failure>>;
 
+    /// Writes down that another door has refused something to a process of the session that it was about.
+    fn refused_inside(&self, session: &Session, action: ControlKind);
+
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
@@ -76,8 +79,8 @@ pub trait Controller: Send + Sync {
 pub struct Caller {
     /// What proves who it is.
     pub credential: Option<Credential>,
-    /// Its process.
-    pub pid: Option<i32>,
+    /// Its process; `None` if it was gone before anybody looked.
+    pub process: Option<Process>,
 }
 
 /// What is asked for when a session is made.
@@ -257,9 +260,10 @@ impl Session {
         let _ = self.bell.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// Whether a process runs in it: it or one that it descends from was started with the session's name in its environment.
-    pub fn contains(&self, pid: i32) -> bool {
-        inside::sessions_of(pid).contains(&self.id)
+    /// Whether a process runs in it: it or one that it descends from was started with the session's name in its environment. A process
+    /// that is gone might have.
+    pub fn may_contain(&self, process: Option<Process>) -> bool {
+        process.and_then(Process::sessions).is_none_or(|sessions| sessions.contains(&self.id))
     }
 
     /// The agent that runs in it.

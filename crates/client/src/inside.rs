@@ -2,6 +2,7 @@
 //! guard and the keeper, to whom orphans fall, have it too. A process may take it out of its own environment, but not out of
 //! those of its ancestors.
 
+use std::collections::HashMap;
 use std::fs;
 
 /// The variable by which everything that runs in a session is known to do so.
@@ -9,6 +10,28 @@ pub const SESSION_VARIABLE: &str = "WH_SESSION";
 
 /// Ancestors that are looked at: more than any tree of processes has.
 const DEEPEST: usize = 4096;
+
+/// A process, told apart from a later one of the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    pid: i32,
+    /// When it started, as the system counts.
+    born: u64,
+}
+
+impl Process {
+    /// The one that has this id now.
+    pub fn of(pid: i32) -> Option<Self> {
+        Some(Self { pid, born: born(pid)? })
+    }
+
+    /// The sessions that it runs in, innermost first. `None`: it is gone, and nobody can say. Whoever has taken over a connection of
+    /// its, a child say, is then as unknown.
+    pub fn sessions(self) -> Option<Vec<String>> {
+        let sessions = sessions_of(self.pid);
+        (born(self.pid) == Some(self.born)).then_some(sessions)
+    }
+}
 
 /// The sessions that a process runs in, innermost first.
 pub fn sessions_of(pid: i32) -> Vec<String> {
@@ -26,6 +49,26 @@ pub fn sessions_of(pid: i32) -> Vec<String> {
     found
 }
 
+/// Every process that runs in this session now. Each is looked at once.
+pub fn processes_in(session: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let family: HashMap<i32, (Option<i32>, bool)> =
+        pids.map(|pid| (pid, (parent(pid), variable(pid).as_deref() == Some(session)))).collect();
+    let is_inside = |pid: i32| {
+        let mut next = Some(pid);
+        for _ in 0..DEEPEST {
+            match next.and_then(|pid| family.get(&pid)) {
+                Some((_, true)) => return true,
+                Some((parent, false)) => next = *parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    family.keys().copied().filter(|pid| is_inside(*pid)).collect()
+}
+
 fn variable(pid: i32) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let prefix = format!("{SESSION_VARIABLE}=");
@@ -33,10 +76,18 @@ fn variable(pid: i32) -> Option<String> {
     String::from_utf8(value.to_vec()).ok()
 }
 
-fn parent(pid: i32) -> Option<i32> {
+/// A field of what the system says about a process, counted from the one behind its name, which may hold blanks and brackets.
+fn field<T: std::str::FromStr>(pid: i32, number: usize) -> Option<T> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold blanks and brackets; the parent is the second field after it.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number)?.parse().ok()
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    field(pid, 1)
+}
+
+fn born(pid: i32) -> Option<u64> {
+    field(pid, 19)
 }
 
 #[cfg(test)]
@@ -59,8 +110,12 @@ mod tests {
         let inner: i32 = line.trim().parse().unwrap();
         assert_ne!(inner, i32::try_from(child.id()).unwrap());
         assert!(sessions_of(inner).contains(&"s-test".to_owned()));
+        assert!(processes_in("s-test").contains(&inner) && !processes_in("s-other").contains(&inner));
+        let process = Process::of(inner).unwrap();
+        assert!(process.sessions().unwrap().contains(&"s-test".to_owned()));
         drop(child.stdin.take());
         child.wait().unwrap();
+        assert_eq!(process.sessions(), None, "it is gone");
         assert!(sessions_of(i32::MAX).is_empty());
     }
 }

@@ -12,7 +12,7 @@ mod ui;
 pub use daemon::{
     Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Daemon, Ending, NewSession, Session, What,
 };
-pub use inside::{SESSION_VARIABLE, sessions_of};
+pub use inside::{Process, SESSION_VARIABLE, processes_in, sessions_of};
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
 pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Updates};
 pub use subscription::{Lost, Start, Subscription};

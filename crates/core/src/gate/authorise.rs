@@ -61,6 +61,9 @@ impl Gate {
         if answers && principal.descends_from.contains(&key.session_id) {
             return Err(Refused::OwnQuestion(key.session_id.clone()));
         }
+        if answers && principal.gone {
+            return Err(Refused::Untraceable(key.session_id.clone()));
+        }
         Ok(by)
     }
 

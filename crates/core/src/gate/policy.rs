@@ -171,13 +171,15 @@ pub struct Principal {
     pub member: Option<MemberId>,
     /// The sessions that the asking process descends from.
     pub descends_from: Vec<String>,
+    /// The asking process is gone: it may have descended from any.
+    pub gone: bool,
 }
 
 impl Principal {
     /// A member whose process no session has started.
     pub fn member(team: impl Into<String>, member: impl Into<String>) -> Self {
         let member = MemberId { team: team.into(), member: member.into() };
-        Self { member: Some(member), descends_from: Vec::new() }
+        Self { member: Some(member), ..Self::default() }
     }
 }
 

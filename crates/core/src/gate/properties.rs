@@ -20,7 +20,11 @@ fn team() -> impl Strategy<Value = String> {
 fn principal() -> impl Strategy<Value = Principal> {
     let member = proptest::option::of((team(), name()).prop_map(|(team, member)| MemberId { team, member }));
     let sessions = proptest::collection::vec(prop::sample::select(vec!["s1".to_owned(), "s2".to_owned()]), 0..2);
-    (member, sessions).prop_map(|(member, descends_from)| Principal { member, descends_from })
+    (member, sessions, any::<bool>()).prop_map(|(member, descends_from, gone)| Principal {
+        member,
+        descends_from,
+        gone,
+    })
 }
 
 /// One step in the life of a message: it comes, its execution ends in some way, or wh is started anew.
@@ -64,6 +68,7 @@ proptest! {
             prop_assert_eq!(&proven.team, &target.team);
             prop_assert!(["ada", "cleo"].contains(&proven.member.as_str()));
             prop_assert!(!(answers && principal.descends_from.contains(&request.key.session_id)));
+            prop_assert!(!(answers && principal.gone));
             prop_assert!(!(answers && proven.member == "cleo"));
         }
     }

@@ -136,6 +136,11 @@ pub enum Refused {
     /// Who asks was started by the session that it would answer.
     #[error("a process of session {0:?} may not answer that session's own questions")]
     OwnQuestion(String),
+    /// Nobody can say whether the session has started who asks.
+    #[error(
+        "the process that opened this connection is gone, and could have been one of session {0:?}, which may not answer that session's own questions; open a connection of your own"
+    )]
+    Untraceable(String),
 }
 
 impl Refused {
@@ -165,6 +170,7 @@ impl Refused {
             Self::Denied { .. } => "denied",
             Self::NotAllowed { .. } => "not_allowed",
             Self::OwnQuestion(_) => "own_question",
+            Self::Untraceable(_) => "untraceable",
         }
     }
 }

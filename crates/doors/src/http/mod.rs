@@ -9,6 +9,7 @@ mod input;
 mod metrics;
 mod openapi;
 mod patient;
+mod peer;
 mod screen;
 mod screenshot;
 pub(crate) mod serve;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -14,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::debug;
 
 use super::patient::Patient;
+use super::peer::Peer;
 
 /// Connections at once. Further ones wait in the system's queue.
 const MOST_CONNECTIONS: u32 = 256;
@@ -65,10 +68,19 @@ async fn accept(
 
 async fn converse(stream: TcpStream, router: Router, mut closing: Closing, place: Option<OwnedSemaphorePermit>) {
     let _ = stream.set_nodelay(true);
+    let peer = match (stream.peer_addr(), stream.local_addr()) {
+        (Ok(theirs), Ok(ours)) => Some(Peer { theirs, ours }),
+        _ => None,
+    };
+    let inner = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        inner.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_PATIENCE)
-        .serve_connection(TokioIo::new(Patient::new(stream, STALLED)), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(Patient::new(stream, STALLED)), service)
         .with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::{Extensions, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -17,12 +17,14 @@ use axum::{Json, Router};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
-use wh_client::{CreateError, Daemon, NewSession, Session, What};
+use wh_client::{Controller, CreateError, Daemon, NewSession, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::control::{HealthBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
+use wh_wire::socket::ControlKind;
 
 use super::access::{Access, guarded};
 use super::fault::Fault;
+use super::peer::Peer;
 use super::{Closing, body, openapi};
 use crate::sessions::summary;
 
@@ -33,6 +35,7 @@ const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
 #[derive(Clone)]
 struct Door {
     daemon: Arc<dyn Daemon>,
+    controller: Arc<dyn Controller>,
     access: Arc<Access>,
     started: Instant,
     closing: Closing,
@@ -41,8 +44,14 @@ struct Door {
 }
 
 /// The control plane of a daemon.
-pub fn daemon_router(daemon: Arc<dyn Daemon>, access: Access, closing: Closing) -> Router {
-    let door = Door { daemon, access: Arc::new(access), started: Instant::now(), closing, inner: Arc::default() };
+pub fn daemon_router(
+    daemon: Arc<dyn Daemon>,
+    controller: Arc<dyn Controller>,
+    access: Access,
+    closing: Closing,
+) -> Router {
+    let (access, started, inner) = (Arc::new(access), Instant::now(), Arc::default());
+    let door = Door { daemon, controller, access, started, closing, inner };
     Router::new()
         .route("/health", get(health))
         .route("/sessions", get(list).post(create))
@@ -125,19 +134,53 @@ fn find(door: &Door, id: &str) -> Result<Arc<Session>, Fault> {
 async fn within(
     State(door): State<Door>,
     Path((id, rest)): Path<(String, String)>,
-    mut request: Request,
+    request: Request,
 ) -> Result<Response, Fault> {
     let session = find(&door, &id)?;
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     // Taken from the path as it was sent, so that nothing is decoded twice.
     let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
     let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
-    *request.uri_mut() = target;
+    check_inside(&door, &session, sent, request.extensions()).await?;
     let router = session_router(&door, &session)?;
-    match TowerToHyperService::new(router).call(request).await {
+    match TowerToHyperService::new(router).call(readdressed(request, target)).await {
         Ok(response) => Ok(response.into_response()),
         Err(never) => match never {},
     }
+}
+
+/// The same request to another address. What this router has found in the path must not meet the next one; what a WebSocket is made
+/// of must.
+fn readdressed(request: Request, target: Uri) -> Request {
+    let (mut parts, body) = request.into_parts();
+    let upgrade = parts.extensions.remove::<hyper::upgrade::OnUpgrade>();
+    parts.extensions.clear();
+    if let Some(upgrade) = upgrade {
+        parts.extensions.insert(upgrade);
+    }
+    parts.uri = target;
+    Request::from_parts(parts, body)
+}
+
+/// What may answer a question: the answer itself, what is typed where the question is shown, and a mode in which nothing is asked.
+const ANSWERING: [(&str, ControlKind); 3] = [
+    ("control/answer", ControlKind::Answer),
+    ("control/send_input", ControlKind::Stdin),
+    ("control/command", ControlKind::Answer),
+];
+
+/// A process of a session may not answer that session's own questions.
+async fn check_inside(door: &Door, session: &Session, path: &str, extensions: &Extensions) -> Result<(), Fault> {
+    let Some((_, action)) = ANSWERING.into_iter().find(|(own, _)| *own == path) else { return Ok(()) };
+    let peer = extensions.get::<Option<Peer>>().copied().flatten();
+    let id = session.id.clone();
+    let look = move || peer.is_none_or(|peer| peer.may_be_inside(&id));
+    if tokio::task::spawn_blocking(look).await.unwrap_or(true) {
+        door.controller.refused_inside(session, action);
+        let words = format!("a process of session {:?} may not answer that session's own questions", session.id);
+        return Err(Fault::Forbidden(words));
+    }
+    Ok(())
 }
 
 fn session_router(door: &Door, session: &Session) -> Result<Router, Fault> {

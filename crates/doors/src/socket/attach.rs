@@ -6,7 +6,7 @@ use std::io;
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedWriteHalf;
-use wh_client::{Look, Session, Surface};
+use wh_client::{Look, Process, Session, Surface};
 use wh_core::session::Sight;
 use wh_core::terminal::Size;
 use wh_screen::render::{ENTER, LEAVE, Redraw};
@@ -19,13 +19,13 @@ use crate::http::serve::closed;
 use crate::sessions::summary;
 
 /// Whether this session can be attached to from there.
-pub(super) fn may(session: &Session, pid: Option<i32>) -> Result<Surface, Failure> {
+pub(super) fn may(session: &Session, process: Option<Process>) -> Result<Surface, Failure> {
     let refuse = |message: String| Failure::new(ErrorCode::Unauthorized, message);
     let ended = || {
         let message = format!("{} has ended; `wh logs` tells what it said", session.name());
         Failure::new(ErrorCode::SessionNotFound, message)
     };
-    if pid.is_some_and(|pid| session.contains(pid)) {
+    if session.may_contain(process) {
         return Err(refuse("a session cannot be attached to from inside itself".to_owned()));
     }
     match (&session.surface, &session.conversation, session.ended()) {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use wh_client::{Caller, CreateError, NewSession, Session, What};
+use wh_client::{Caller, CreateError, NewSession, Process, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::socket::{
     Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
@@ -25,6 +25,9 @@ use crate::sessions::summary;
 /// How long a peer may take nothing of an answer before it is dropped.
 const STALLED: Duration = Duration::from_secs(30);
 
+/// How long a stranger may take to say something before the answer, which is always the same.
+const STRANGERS_TIME: Duration = Duration::from_secs(1);
+
 /// The size of a screen unless the caller wants another.
 const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
 
@@ -32,7 +35,9 @@ pub(super) type Reader = BufReader<OwnedReadHalf>;
 
 /// Says to somebody else that this is not for them.
 pub(super) async fn turn_away(stream: UnixStream) {
-    let (_, mut writer) = stream.into_split();
+    let (mut reader, mut writer) = stream.into_split();
+    // What is closed on words that nobody has read is broken off, and then the reason is not heard.
+    let _ = tokio::time::timeout(STRANGERS_TIME, reader.read(&mut [0; 4096])).await;
     let message = "this socket belongs to another user";
     let _ = send(&mut writer, &Response::failed(UNKNOWN_REQUEST, ErrorCode::Unauthorized, message).encode()).await;
 }
@@ -46,7 +51,7 @@ pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resul
 }
 
 /// Answers requests until the peer leaves.
-pub(super) async fn converse(stream: UnixStream, pid: Option<i32>, mut door: Door) -> io::Result<()> {
+pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut door: Door) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -78,14 +83,14 @@ pub(super) async fn converse(stream: UnixStream, pid: Option<i32>, mut door: Doo
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id) {
-                Ok(session) => match attach::may(&session, pid) {
+                Ok(session) => match attach::may(&session, process) {
                     Ok(surface) => return attach::serve(&door, &session, surface, wanted, &id, reader, writer).await,
                     Err(failure) => Response::failed(id, failure.code, failure.message),
                 },
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(command) => {
-                let caller = Caller { credential: request.credential, pid };
+                let caller = Caller { credential: request.credential, process };
                 answer(&door, &id, command, caller).await
             }
         };

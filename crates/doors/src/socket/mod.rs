@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
-use wh_client::{Controller, Daemon};
+use wh_client::{Controller, Daemon, Process};
 
 use crate::http::serve::{Closing, closed};
 
@@ -90,7 +90,9 @@ async fn welcome(stream: UnixStream, door: Door) {
         warn!(uid = peer.uid(), "another user was turned away");
         return connection::turn_away(stream).await;
     }
-    if let Err(error) = connection::converse(stream, peer.pid(), door).await {
+    // Looked at now: who connects may be gone when it is asked for.
+    let process = peer.pid().and_then(Process::of);
+    if let Err(error) = connection::converse(stream, process, door).await {
         debug!(%error, "a connection broke");
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tracing::warn;
-use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Session, sessions_of};
+use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Process, Session};
 use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Reached, Verdict};
-use wh_core::gate::{Admitted, Gate, Limits, Principal, Target, Times};
+use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
 use wh_core::request::RequestId;
 use wh_wire::socket::{
     COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent,
@@ -85,6 +85,22 @@ impl Port for Controller {
                 Err(Failure::new(wh_wire::socket::ErrorCode::InternalError, message))
             })
         })
+    }
+
+    fn refused_inside(&self, session: &Session, action: ControlKind) {
+        let key = ControlKey {
+            team: session.team.clone(),
+            session_id: session.id.clone(),
+            agent_id: session.agent_id(),
+            request_id: String::new(),
+        };
+        let refused = Refused::OwnQuestion(session.id.clone());
+        let mut event = Event::new(Act::Failure, Some(action), &key, SystemTime::now());
+        event.result = Some(refused.result());
+        event.duplicate = Some(false);
+        event.error = Some(refused.code().to_owned());
+        event.detail = Some(refused.to_string());
+        self.0.audit.record(event);
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -195,7 +211,8 @@ impl Inner {
             warn!(%error, "the teams cannot be read anew");
         }
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
-        Principal { member, descends_from: caller.pid.map(sessions_of).unwrap_or_default() }
+        let sessions = caller.process.and_then(Process::sessions);
+        Principal { member, gone: sessions.is_none(), descends_from: sessions.unwrap_or_default() }
     }
 
     fn gate(&self) -> Gate {

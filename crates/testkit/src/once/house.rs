@@ -174,13 +174,11 @@ impl House {
     pub fn book_closed(&self) {
         let path = self.place().join("alive");
         let mut file = Some(File::options().create(true).append(true).open(path).expect("the agents' lock"));
-        eventually("every agent is gone", || {
-            match Flock::lock(file.take()?, FlockArg::LockExclusiveNonblock) {
-                Ok(_) => Some(()),
-                Err((back, _)) => {
-                    file = Some(back);
-                    None
-                }
+        eventually("every agent is gone", || match Flock::lock(file.take()?, FlockArg::LockExclusiveNonblock) {
+            Ok(_) => Some(()),
+            Err((back, _)) => {
+                file = Some(back);
+                None
             }
         });
     }

@@ -80,9 +80,9 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     let daemon: Arc<dyn Daemon> = sessions.clone();
     let door =
         socket::bind(&place.socket()).map_err(|error| failed(&format!("{}: {error}", place.socket().display())))?;
-    let at_socket = tokio::spawn(socket::serve(door, Arc::clone(&daemon), controller, closing.clone()));
+    let at_socket = tokio::spawn(socket::serve(door, Arc::clone(&daemon), Arc::clone(&controller), closing.clone()));
     let access = Access { token: Token::new(&secret), any_host: false };
-    let router = http::daemon_router(Arc::clone(&daemon), access, closing.clone());
+    let router = http::daemon_router(Arc::clone(&daemon), controller, access, closing.clone());
     let served = tokio::spawn(http::serve(listener, router, closing.clone()));
 
     let pid = std::process::id();

@@ -1,3 +1,47 @@
-//! The daemon, as its clients meet it.
+//! The daemon with its doors, as its users have it: the real binary, a real socket, several shells.
 
+mod examples;
+mod house;
+mod intruders;
 mod once;
+mod references;
+
+use serde_json::{Value, json};
+
+use house::{House, Session};
+
+/// A moment so many seconds from now, as messages say it.
+fn moment(seconds: i64) -> String {
+    let now = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// What every control message to this session has; a test adds the rest.
+fn message(session: &Session, request_id: &str) -> Value {
+    json!({
+        "v": 1,
+        "request_id": request_id,
+        "team": session.team,
+        "session_id": session.id,
+        "agent_id": session.agent_id,
+        "sender": "local",
+        "sent_at": moment(0),
+    })
+}
+
+/// A text for this session.
+fn stdin(session: &Session, request_id: &str, text: &str) -> Value {
+    with(message(session, request_id), json!({ "type": "control.stdin.request", "content": text }))
+}
+
+/// An object with these fields added or replaced; null takes one away.
+fn with(mut message: Value, fields: Value) -> Value {
+    for (name, value) in fields.as_object().expect("fields").clone() {
+        if value.is_null() {
+            message.as_object_mut().expect("a message").remove(&name);
+        } else {
+            message[name] = value;
+        }
+    }
+    message
+}

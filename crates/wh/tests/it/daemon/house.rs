@@ -1,0 +1,381 @@
+//! A daemon of the test's own, with directories that nobody else uses, and those who talk to it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use wh_testkit::http::{Request, Response};
+use wh_testkit::{PATIENCE, eventually, process};
+
+use crate::WH;
+
+/// How long the daemon may take to end everything before it is forced to.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A daemon. Its drop ends it and all that it started; a failing test shows what it wrote.
+pub struct House {
+    root: TempDir,
+    environment: BTreeMap<String, String>,
+    daemon: Option<Child>,
+}
+
+/// A session, as messages name it.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub id: String,
+    pub agent_id: String,
+    pub team: String,
+    pub name: String,
+}
+
+impl Session {
+    pub fn of(summary: &Value) -> Self {
+        let text = |field: &str| summary[field].as_str().unwrap_or_else(|| panic!("{field} in {summary}")).to_owned();
+        Self { id: text("session_id"), agent_id: text("agent_id"), team: text("team"), name: text("name") }
+    }
+}
+
+impl House {
+    /// A daemon that runs.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::with([])
+    }
+
+    /// The same with these variables.
+    #[track_caller]
+    pub fn with(environment: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut house = Self::empty(environment);
+        house.start();
+        house
+    }
+
+    /// The directories for a daemon, and none that runs yet.
+    pub fn empty(environment: impl IntoIterator<Item = (String, String)>) -> Self {
+        let root = tempfile::Builder::new().prefix("wh-d.").tempdir().unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let mut all = BTreeMap::from([
+            ("PATH".to_owned(), path),
+            ("HOME".to_owned(), root.path().join("home").display().to_string()),
+            ("TERM".to_owned(), "xterm-256color".to_owned()),
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ]);
+        all.extend(environment);
+        for (name, folder) in
+            [("XDG_RUNTIME_DIR", "runtime"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")]
+        {
+            let folder = root.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            all.insert(name.to_owned(), folder.display().to_string());
+        }
+        fs::create_dir_all(root.path().join("home")).unwrap();
+        fs::create_dir_all(root.path().join("work")).unwrap();
+        Self { root, environment: all, daemon: None }
+    }
+
+    /// Starts the daemon and waits until it can be asked.
+    #[track_caller]
+    pub fn start(&mut self) {
+        let log = fs::OpenOptions::new().append(true).create(true).open(self.log()).unwrap();
+        let mut child = self.wh(&["daemon", "start", "--foreground"]).stderr(log).spawn().unwrap();
+        eventually("the daemon is ready", || {
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "the daemon ended: {}", fs::read_to_string(self.log()).unwrap_or_default());
+            let status: Value = serde_json::from_str(&self.read("runtime/wheelhouse/daemon.json")?).ok()?;
+            (status["pid"] == child.id()).then_some(())
+        });
+        self.daemon = Some(child);
+    }
+
+    fn log(&self) -> PathBuf {
+        self.root.path().join("daemon.log")
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root.path().join(path)).ok()
+    }
+
+    /// What the daemon wrote.
+    pub fn said(&self) -> String {
+        self.read("daemon.log").unwrap_or_default()
+    }
+
+    /// The directory of everything.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Where sessions work.
+    pub fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    /// The folder of texts behind references.
+    pub fn contents(&self) -> PathBuf {
+        self.root.path().join("state/wheelhouse/contents")
+    }
+
+    /// The process of the daemon.
+    #[track_caller]
+    pub fn pid(&self) -> nix::unistd::Pid {
+        process::pid(self.daemon.as_ref().expect("a daemon runs"))
+    }
+
+    /// Kills the daemon where it stands.
+    #[track_caller]
+    pub fn kill(&mut self) {
+        let mut daemon = self.daemon.take().expect("a daemon runs");
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+
+    /// Waits for the end of a daemon that was asked to end.
+    #[track_caller]
+    pub fn ended(&mut self) -> std::process::ExitStatus {
+        let mut daemon = self.daemon.take().expect("a daemon runs");
+        process::wait(&mut daemon, PATIENCE).expect("the daemon ends")
+    }
+
+    /// The environment of a shell of this user.
+    pub fn environment(&self) -> Vec<(String, String)> {
+        self.environment.clone().into_iter().collect()
+    }
+
+    /// A command of wh, as in a shell of this user.
+    pub fn wh(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(WH);
+        command.args(arguments).env_clear().envs(&self.environment).current_dir(self.work());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command of wh to its end.
+    #[track_caller]
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.wh(arguments).output().unwrap()
+    }
+
+    /// What a command of wh prints, which must succeed.
+    #[track_caller]
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "wh {arguments:?} ended with {}: {said}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The exit code of a command of wh that must fail, and what it says.
+    #[track_caller]
+    pub fn fails(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.run(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "wh {arguments:?} should fail: {}", String::from_utf8_lossy(&output.stdout));
+        (output.status.code().expect("no signal"), said)
+    }
+
+    /// The port of the HTTP door.
+    #[track_caller]
+    pub fn port(&self) -> u16 {
+        let file: Value = serde_json::from_str(&self.read("runtime/wheelhouse/daemon.json").unwrap()).unwrap();
+        file["url"].as_str().unwrap().rsplit_once(':').unwrap().1.parse().unwrap()
+    }
+
+    /// The token of the HTTP door.
+    #[track_caller]
+    pub fn token(&self) -> String {
+        self.read("runtime/wheelhouse/daemon.token").expect("a token")
+    }
+
+    /// Sends a request to the HTTP door, with the token.
+    #[track_caller]
+    pub fn http(&self, request: Request) -> Response {
+        let request = request.header("Authorization", &format!("Bearer {}", self.token()));
+        request.send(self.port()).unwrap()
+    }
+
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Response {
+        self.http(Request::get(path))
+    }
+
+    #[track_caller]
+    pub fn post(&self, path: &str, body: Value) -> Response {
+        self.http(Request::post_json(path, &body))
+    }
+
+    /// Makes a session over HTTP; it works where the test has its files.
+    #[track_caller]
+    pub fn create(&self, wanted: Value) -> Session {
+        let mut body = wanted;
+        if body["cwd"].is_null() {
+            body["cwd"] = json!(self.work());
+        }
+        body["environment"] = json!(self.environment);
+        let answer = self.post("/sessions", body);
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        Session::of(&answer.json())
+    }
+
+    /// A session with the built-in agent, which takes so many milliseconds for a word.
+    #[track_caller]
+    pub fn demo(&self, name: &str, pace: u32) -> Session {
+        let session = self.create(json!({
+            "agent": "demo", "name": name, "arguments": ["--seed", "7", "--pace", pace.to_string()],
+        }));
+        self.state(&session, "idle");
+        session
+    }
+
+    /// Waits until a session is in this state.
+    #[track_caller]
+    pub fn state(&self, session: &Session, state: &str) -> Value {
+        eventually(&format!("{} is {state}", session.name), || {
+            let summary = self.get(&format!("/sessions/{}", session.id)).json();
+            (summary["status"]["state"] == state).then_some(summary)
+        })
+    }
+
+    /// A receipt of a session, once it is over.
+    #[track_caller]
+    pub fn receipt(&self, session: &Session, request_id: &str) -> Value {
+        let path = format!("/sessions/{}/control/receipts/{request_id}", session.id);
+        eventually(&format!("{request_id} is over"), || {
+            let receipt = self.get(&path).json();
+            matches!(receipt["stage"].as_str(), Some("finished" | "failed")).then_some(receipt)
+        })
+    }
+
+    /// The oldest open question of a session.
+    #[track_caller]
+    pub fn question(&self, session: &Session) -> Value {
+        let path = format!("/sessions/{}/control/questions", session.id);
+        eventually("a question is open", || self.get(&path).json()["questions"].get(0).cloned())
+    }
+
+    /// Waits at the daemon until the condition holds of a session's screen.
+    #[track_caller]
+    pub fn wait(&self, session: &Session, condition: &str) {
+        let timeout = PATIENCE.as_millis() as u64;
+        let path = format!("/sessions/{}/control/wait", session.id);
+        let answer = self.post(&path, json!({ "condition": condition, "timeout": timeout }));
+        let screen = || self.get(&format!("/sessions/{}/control/screen", session.id)).json()["plain"].to_string();
+        assert_eq!(answer.status, 200, "{condition}: {}\n{}", answer.text(), screen().replace("\\n", "\n"));
+    }
+
+    /// What was said in a session: who, and what.
+    #[track_caller]
+    pub fn chats(&self, session: &Session) -> Vec<(String, String)> {
+        let body = self.get(&format!("/sessions/{}/control/messages?kind=chat&limit=1000", session.id)).json();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let all = body["messages"].as_array().unwrap_or_else(|| panic!("no messages in {body}"));
+        all.iter().map(|one| (text(&one["from"]), text(&one["payload"]["text"]))).collect()
+    }
+
+    /// Makes somebody a member of a team; the credential.
+    #[track_caller]
+    pub fn member(&self, team: &str, member: &str) -> String {
+        self.ok(&["team", "add", team, member]);
+        self.credential(team, member)
+    }
+
+    /// The credential of a member.
+    #[track_caller]
+    pub fn credential(&self, team: &str, member: &str) -> String {
+        let path = format!("config/wheelhouse/teams/{team}/credentials/{member}.token");
+        self.read(&path).unwrap_or_else(|| panic!("{path} can be read")).trim().to_owned()
+    }
+
+    /// What the audit log has about a message, oldest first.
+    #[track_caller]
+    pub fn audit(&self, request_id: &str) -> Vec<Value> {
+        let printed = self.ok(&["audit", "--json", "--request-id", request_id]);
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> PathBuf {
+        self.root.path().join("runtime/wheelhouse/daemon.sock")
+    }
+
+    /// A connection to the socket.
+    #[track_caller]
+    pub fn talk(&self) -> Talk {
+        Talk::open(&self.socket())
+    }
+
+    /// Sends a control message as the local user; the acknowledgement.
+    #[track_caller]
+    pub fn control(&self, payload: &Value) -> Value {
+        self.talk().control(payload, &self.credential("default", "local"))
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take()
+            && let Err(forced) = process::end(&mut daemon, GRACE)
+        {
+            eprintln!("the daemon had to be forced: {forced}");
+        }
+        if std::thread::panicking() {
+            eprintln!("--- the daemon's log\n{}---", self.said());
+        }
+    }
+}
+
+/// A connection to the socket.
+pub struct Talk(BufReader<UnixStream>);
+
+impl Talk {
+    #[track_caller]
+    pub fn open(path: &Path) -> Self {
+        let stream = UnixStream::connect(path).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    /// Writes bytes as they are.
+    #[track_caller]
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).unwrap();
+    }
+
+    /// The next line.
+    #[track_caller]
+    pub fn line(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the connection ended");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    /// Sends a line as it is; the answer.
+    #[track_caller]
+    pub fn say(&mut self, line: &Value) -> Value {
+        self.write(format!("{line}\n").as_bytes());
+        self.line()
+    }
+
+    /// Asks for something; the whole answer.
+    #[track_caller]
+    pub fn ask(&mut self, command: &str, payload: &Value) -> Value {
+        self.say(&json!({ "version": 1, "request_id": "sock-1", "command": command, "payload": payload }))
+    }
+
+    /// Sends a control message with a credential; the acknowledgement.
+    #[track_caller]
+    pub fn control(&mut self, payload: &Value, credential: &str) -> Value {
+        let line = json!({
+            "version": 1, "request_id": "sock-1", "command": "control", "token": credential, "payload": payload,
+        });
+        let answer = self.say(&line);
+        assert_eq!(answer["status"], "ok", "{answer}");
+        answer["payload"].clone()
+    }
+}
