@@ -19,7 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use wh_client::{Controller, CreateError, Daemon, NewSession, Session, What};
 use wh_core::terminal::Size;
-use wh_wire::control::{HealthBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
+use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 use wh_wire::socket::ControlKind;
 
 use super::access::{Access, guarded};
@@ -56,6 +56,7 @@ pub fn daemon_router(
         .route("/health", get(health))
         .route("/sessions", get(list).post(create))
         .route("/sessions/{session}", get(one).patch(rename).delete(end))
+        .route("/sessions/{session}/last_screen", get(last_screen))
         .route("/sessions/{session}/{*rest}", any(within))
         .route("/openapi.json", get(openapi::daemon_description))
         .route("/docs", get(openapi::daemon_page))
@@ -96,6 +97,12 @@ async fn rename(State(door): State<Door>, Path(id): Path<String>, body: Body) ->
     let RenameRequest { name } = body::json(body).await?;
     door.daemon.rename(&id, &name)?;
     one(State(door), Path(id)).await
+}
+
+async fn last_screen(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<LastScreenBody>, Fault> {
+    let session = find(&door, &id)?;
+    let text = session.last_screen.clone().ok_or(Fault::NoSuchPath)?;
+    Ok(Json(LastScreenBody { text }))
 }
 
 /// What an end may be.

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use wh_wire::control::ScreenBody;
+use wh_wire::control::{LastScreenBody, ScreenBody, SessionSummary};
 use wh_wire::remote::HistoryEntry;
 
 use super::send::is_conversation;
 use crate::door::DoorArguments;
 use crate::failure::{Failure, with_exit_codes};
-use crate::print::{clean, without_sequences};
+use crate::print::{clean, print, without_sequences};
 
 /// Print what was said in a session, or the last output of its program
 #[derive(Debug, Args)]
@@ -31,6 +31,10 @@ impl Logs {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let door = self.door.onto(self.named)?;
         if door.session().is_some() && !is_conversation(&door)? {
+            if let Some(text) = last_screen(&door)? {
+                print(&(clean(text.trim_end()) + "\n"))?;
+                return Ok(ExitCode::SUCCESS);
+            }
             let answer = door.get("screen", &[("history", "1")])?;
             return answer.show(door.json, |screen: ScreenBody| {
                 let raw = screen.scrollback.raw.unwrap_or_default();
@@ -41,5 +45,20 @@ impl Logs {
         answer.show(door.json, |entries: Vec<HistoryEntry>| {
             entries.iter().map(|entry| format!("{}: {}\n", entry.role, clean(&entry.text))).collect()
         })
+    }
+}
+
+/// What a session showed whose daemon was gone before it.
+fn last_screen(door: &DoorArguments) -> Result<Option<String>, Failure> {
+    let sessions = door.sessions()?;
+    let named = |one: &&SessionSummary| {
+        Some(one.session_id.as_str()) == door.session() || Some(one.name.as_str()) == door.session()
+    };
+    match sessions.iter().rev().find(named) {
+        Some(one) if one.status.state == "lost" || !one.status.live => {
+            let answer = DoorArguments::for_daemon().onto(Some(one.session_id.clone()))?.ask("/last_screen", &[])?;
+            Ok(answer.read::<LastScreenBody>().ok().map(|body| body.text))
+        }
+        _ => Ok(None),
     }
 }

@@ -16,7 +16,9 @@ pub use agents::{
 };
 pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
-pub use sessions::{NewSessionRequest, RenameRequest, SessionKind, SessionStatus, SessionSummary, SessionsBody};
+pub use sessions::{
+    LastScreenBody, NewSessionRequest, RenameRequest, SessionKind, SessionStatus, SessionSummary, SessionsBody,
+};
 pub use space::{
     AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, OutputBody, QuestionBody,
     QuestionsBody, ReachedBody, ReceiptBody,

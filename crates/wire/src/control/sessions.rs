@@ -124,6 +124,13 @@ pub struct NewSessionRequest {
     pub environment: Option<BTreeMap<String, String>>,
 }
 
+/// `GET /sessions/{session}/last_screen`: what a terminal program showed when its daemon was gone before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LastScreenBody {
+    /// The text on its screen, and the end of its output.
+    pub text: String,
+}
+
 /// `PATCH /sessions/{session}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

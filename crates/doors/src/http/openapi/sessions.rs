@@ -1,7 +1,7 @@
 //! What the paths of a daemon take and answer.
 
 use serde_json::json;
-use wh_wire::control::{HealthBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
+use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
 use super::operations::{Describe, Operation, Schemas};
 
@@ -26,6 +26,17 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             .gives::<SessionSummary>(200, "How it stands.")
             .fails(404, "There is no such session.")
             .done(),
+        Describe::new(
+            schemas,
+            "get",
+            "/sessions/{session}/last_screen",
+            "last_screen",
+            "What a terminal program showed when its daemon was gone before it.",
+        )
+        .path_parameter("session", id())
+        .gives::<LastScreenBody>(200, "Its last screen.")
+        .fails(404, "There is no such session, or nothing of it was kept.")
+        .done(),
         Describe::new(schemas, "patch", "/sessions/{session}", "rename_session", "Give a session another name.")
             .path_parameter("session", id())
             .takes::<RenameRequest>()

@@ -58,10 +58,13 @@ pub(in crate::http) async fn history(
 fn said(state: &SpaceState, most: usize) -> Vec<HistoryEntry> {
     let entry = |item: &wh_core::space::item::Item| {
         let ItemBody::Text { text, .. } = &item.body else { return None };
-        let role = match state.participants.get(&item.from)?.role {
-            Role::Human => "user",
-            Role::Agent => "model",
-            Role::System => return None,
+        let role = match state.participants.get(&item.from).map(|one| one.role) {
+            Some(Role::Human) => "user",
+            Some(Role::Agent) => "model",
+            Some(Role::System) => return None,
+            // Not here, or no longer: what belongs to a turn was an agent's.
+            None if item.turn.is_some() => "model",
+            None => "user",
         };
         let shown = !matches!(item.progress, Progress::Retracted) && !text.is_empty();
         shown.then(|| HistoryEntry { role: role.to_owned(), text: text.clone() })
