@@ -96,9 +96,11 @@ async fn ask_once(launch: &Launch, questions: &[(&'static str, Value)]) -> Resul
     peer.close();
     // Until nothing of it is left.
     while events.next().await.is_some() {}
-    let answers: Result<Vec<Value>, crate::rpc::RpcError> =
-        answers.map_err(|_| failed(&"it did not answer in time"))?;
-    answers.map_err(|error| failed(&error))
+    let answers: Result<Vec<Value>, RpcError> = answers.map_err(|_| failed(&"it did not answer in time"))?;
+    answers.map_err(|error| match error {
+        RpcError::Gone(_) => Unasked::Gone,
+        other => failed(&other),
+    })
 }
 
 pub(super) async fn login_way(agent: &Codex, here: &Surroundings) -> Result<LoginWay, ManageError> {
