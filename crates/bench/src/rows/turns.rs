@@ -27,7 +27,7 @@ pub fn measure(setting: &Setting, lab: &Lab, rows: &[u8]) -> Outcome<Vec<Samples
             }
             let (mut ours, mut bare) = (Vec::new(), Vec::new());
             for round in 0..=rounds {
-                let text = if row == 12 { format!("hello {round}") } else { format!("big: {EVENTS}") };
+                let text = if row == 12 { format!("hello {round}") } else { format!("fast: {EVENTS}") };
                 let (one, other) = (through.turn(&text)?, straight.turn(&text)?);
                 // The first turn warms up.
                 if round > 0 && row == 12 {

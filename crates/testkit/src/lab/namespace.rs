@@ -20,11 +20,12 @@ const ROOT: &str = "WHEELHOUSE_LAB";
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// What of the process's own environment goes along to the one inside; nothing of it but `PATH` goes on to the CLIs.
-const KEPT: [&str; 10] = [
+const KEPT: [&str; 11] = [
     "PATH",
     "TMPDIR",
     "CI",
     "RUST_BACKTRACE",
+    "WH_PICTURES",
     "CARGO",
     "CARGO_MANIFEST_DIR",
     "LD_LIBRARY_PATH",

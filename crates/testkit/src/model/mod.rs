@@ -9,6 +9,7 @@
 //! | `think: TEXT` | thinks TEXT (Claude), then answers |
 //! | `call: TOOL {json}` | calls that tool, an MCP tool for example, where the agent offers it |
 //! | `slow: N` | streams N words, ten a second |
+//! | `fast: N` | streams N words at once |
 //! | `big: N` | streams N KiB of text at once |
 //! | `fail: CODE` | answers with that HTTP status |
 //! | anything else | `echo: ` and the last 200 characters of the text |

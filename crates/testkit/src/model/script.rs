@@ -35,6 +35,8 @@ pub enum Behaviour {
     Think(String),
     /// Say that many words, ten a second.
     Slow(usize),
+    /// Say that many words at once.
+    Fast(usize),
     /// Say that many KiB at once.
     Big(usize),
     /// Answer with this HTTP status.
@@ -54,6 +56,7 @@ impl Behaviour {
             .or_else(|| after(text, "tool").map(|command| Self::Shell(command.to_owned())))
             .or_else(|| after(text, "think").map(|thought| Self::Think(thought.to_owned())))
             .or_else(|| number(text, "big").map(Self::Big))
+            .or_else(|| number(text, "fast").map(Self::Fast))
             .or_else(|| number(text, "slow").map(Self::Slow))
             .unwrap_or(Self::Echo)
     }
@@ -112,6 +115,7 @@ mod tests {
             (r#"call: mcp__x {"a": [1]}"#, Behaviour::Call { tool: "mcp__x".into(), arguments: json!({"a": [1]}) }),
             ("call: mcp__x", Behaviour::Call { tool: "mcp__x".into(), arguments: json!({}) }),
             ("slow: 12", Behaviour::Slow(12)),
+            ("fast: 12", Behaviour::Fast(12)),
             ("big: 3 please", Behaviour::Big(3)),
             ("fail: 529", Behaviour::Fail(529)),
             ("hello there", Behaviour::Echo),

@@ -66,6 +66,7 @@ impl Turn {
                 let words = (0..count).map(|word| format!("word{word} ")).collect();
                 Reply::Say(Speech { thought: None, words, pace: SLOWLY })
             }
+            Behaviour::Fast(count) => say((0..count).map(|word| format!("word{word} "))),
             Behaviour::Big(kib) => say(std::iter::repeat_n(format!("{}\n", "x".repeat(1_023)), kib)),
             Behaviour::Think(thought) => {
                 Reply::Say(Speech { thought: Some(thought), words: echo(&self.text).into(), pace: Duration::ZERO })
@@ -141,6 +142,8 @@ mod tests {
     fn slow_words_have_a_pace_and_big_ones_do_not() {
         let Ok(Reply::Say(slow)) = turn("slow: 2").reply(sh) else { panic!("speech") };
         assert_eq!((slow.words, slow.pace), (vec!["word0 ".into(), "word1 ".into()], SLOWLY));
+        let Ok(Reply::Say(fast)) = turn("fast: 2").reply(sh) else { panic!("speech") };
+        assert_eq!((fast.words, fast.pace), (vec!["word0 ".into(), "word1 ".into()], Duration::ZERO));
         let Ok(Reply::Say(big)) = turn("big: 3").reply(sh) else { panic!("speech") };
         assert_eq!((big.words.concat().len(), big.pace), (3 * 1_024, Duration::ZERO));
     }

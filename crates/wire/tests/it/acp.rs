@@ -59,6 +59,16 @@ fn every_update_that_was_captured_is_known() {
 }
 
 #[test]
+fn every_line_of_an_agent_is_among_those_that_are_read() {
+    let known = ["initialize", "session/new", "session/prompt", "session/set_mode", "session/set_model"];
+    let replies: usize = known.iter().map(|method| replies(method).len()).sum();
+    let read = params("session/update").len() + params("session/request_permission").len() + replies;
+    let theirs: Vec<Value> = captured().into_iter().filter(|(theirs, _)| *theirs).map(|(_, message)| message).collect();
+    let refusals = theirs.iter().filter(|message| message["error"]["code"].is_i64()).count();
+    assert_eq!((theirs.len(), refusals), (read + refusals, 2), "a line that no test here reads");
+}
+
+#[test]
 fn an_agent_says_what_it_can_do() {
     let hellos: Vec<InitializeReply> = replies("initialize").into_iter().map(read).collect();
     assert_eq!(hellos.len(), 3);

@@ -5,3 +5,14 @@ mod acp;
 mod claude;
 mod codex;
 mod socket;
+
+/// Every capture that is kept is one that the tests of its protocol read.
+#[test]
+fn no_capture_is_left_unread() {
+    let sources = [include_str!("acp.rs"), include_str!("codex.rs"), include_str!("claude/mod.rs")].concat();
+    let wires = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/wires");
+    let names = std::fs::read_dir(wires).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let unread: Vec<String> =
+        names.filter(|name| name.ends_with(".wire") && !sources.contains(&format!("wires/{name}"))).collect();
+    assert!(unread.is_empty(), "{unread:?}");
+}

@@ -90,6 +90,7 @@ impl Hostile {
     #[track_caller]
     fn is_within_bounds(&self) {
         let memory = self.memory();
+        println!("with {}, wh took {} MB at most", self.agent, memory / 1_000_000);
         assert!(memory < MOST_MEMORY, "wh took {} MB", memory / 1_000_000);
     }
 }
