@@ -13,7 +13,7 @@ pub use daemon::{
     Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Daemon, Ending, NewSession, Session, What,
 };
 pub use inside::{Process, SESSION_VARIABLE, processes_in, sessions_of};
-pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
+pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, Typed, WaitEnd, Watch};
 pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};

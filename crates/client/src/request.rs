@@ -77,6 +77,13 @@ pub enum Request {
         /// The way back.
         reply: oneshot::Sender<Facts>,
     },
+    /// Tell what became of a command.
+    Receipt {
+        /// The caller's id.
+        request_id: RequestId,
+        /// The way back; nothing if it is not known.
+        reply: oneshot::Sender<Option<Typed>>,
+    },
     /// Say when something holds.
     Wait {
         /// What.
@@ -179,6 +186,17 @@ pub struct Watch {
     pub events: watch::Receiver<u64>,
     /// The number of the newest frame.
     pub frames: watch::Receiver<u64>,
+}
+
+/// What became of what was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Typed {
+    /// When it was accepted.
+    pub accepted: SystemTime,
+    /// Since when every byte is with the terminal.
+    pub delivered: Option<SystemTime>,
+    /// The program ended before it had read all of it.
+    pub lost: bool,
 }
 
 /// What is known beside the screen.

@@ -12,7 +12,7 @@ use wh_core::request::RequestId;
 use wh_core::session::{Done, Refusal};
 use wh_core::terminal::{SignalTarget, Size};
 
-use crate::request::{Attachment, Facts, Look, Request, Shown, WaitEnd, Watch};
+use crate::request::{Attachment, Facts, Look, Request, Shown, Typed, WaitEnd, Watch};
 use crate::subscription::{Start, Subscription};
 
 /// Requests that may wait for a busy surface. Beyond that the asker waits in turn.
@@ -96,6 +96,11 @@ impl Surface {
     /// The screen.
     pub async fn look(&self, look: Look) -> Result<Shown, Gone> {
         self.ask(|reply| Request::Look { look, reply }).await
+    }
+
+    /// What became of a command that was given here.
+    pub async fn receipt(&self, request_id: RequestId) -> Result<Option<Typed>, Gone> {
+        self.ask(|reply| Request::Receipt { request_id, reply }).await
     }
 
     /// What is known beside the screen.

@@ -65,6 +65,11 @@ impl<A> Ledger<A> {
         self.entries.get(id)
     }
 
+    /// The same, to be brought up to date.
+    pub(crate) fn get_mut(&mut self, id: &RequestId) -> Option<&mut A> {
+        self.entries.get_mut(id)
+    }
+
     /// Whether one more can be entered.
     pub fn room(&self) -> Result<(), LedgerFull> {
         if self.entries.len() < MOST_KEPT { Ok(()) } else { Err(LedgerFull) }

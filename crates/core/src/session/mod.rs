@@ -2,6 +2,7 @@
 //! is carried out and what is refused, when a frame is complete, when a wait is over and who is answered what.
 
 mod frames;
+mod taken;
 mod waits;
 
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use crate::space::state::Gauges;
 use crate::terminal::{Exit, SignalTarget, Size};
 use frames::Frames;
 pub use frames::Output;
+use taken::Receipts;
+pub use taken::{Fate, Taken};
 use waits::{Seen, Waits};
 pub use waits::{Waited, Why};
 
@@ -213,6 +216,7 @@ pub struct Session {
     drained: bool,
     queued: usize,
     ledger: Ledger<(Kind, Done)>,
+    receipts: Receipts,
     /// Commands that were written and wait to hear how much was taken.
     offered: Option<(Ticket, Option<RequestId>, String)>,
     frames: Frames,
@@ -236,6 +240,7 @@ impl Session {
             drained: false,
             queued: 0,
             ledger: Ledger::default(),
+            receipts: Receipts::default(),
             offered: None,
             frames: Frames::default(),
             waits: Waits::new(now),
@@ -283,6 +288,11 @@ impl Session {
         self.queued
     }
 
+    /// What became of the command of this id, if it is known.
+    pub fn receipt(&mut self, id: &RequestId, now: Instant) -> Option<Taken> {
+        self.receipts.find(id, now)
+    }
+
     /// Bytes that doors have typed so far, and how long it took each time until a frame followed.
     pub fn input(&self) -> (u64, &Histogram) {
         (self.typed_bytes, &self.input_to_frame)
@@ -303,9 +313,10 @@ impl Session {
             Input::Offered(left) => self.offered(left, now, &mut effects),
             Input::Unwritable => {
                 self.queued = 0;
+                self.receipts.lost();
                 effects.extend(self.offered.take().map(|(ticket, ..)| Effect::Answer(ticket, Err(Refusal::Ended))));
             }
-            Input::Wrote(left) => self.queued = left,
+            Input::Wrote(left) => self.left(left, now),
             Input::Look(ticket, Sight::Now) => effects.push(Effect::Show(ticket)),
             Input::Look(ticket, Sight::Settled) => {
                 self.looks.push(ticket);
@@ -339,6 +350,7 @@ impl Session {
             Input::Exited(exit) => drop(self.becomes(Status::Exited(exit), now)),
             Input::Drained => {
                 self.drained = true;
+                self.receipts.lost();
                 self.frames.complete(now);
                 if let Status::Exited(exit) = self.status {
                     effects.push(Effect::Publish(Event::Exited(exit)));
@@ -402,6 +414,7 @@ impl Session {
             Command::Type(Err(_), _) => return,
             Command::Type(Ok(bytes), named) => {
                 self.queued += bytes.len();
+                self.receipts.queue(bytes.len());
                 self.typed_bytes += bytes.len() as u64;
                 self.typed = Some(now);
                 self.offered = Some((ticket, id, named));
@@ -436,8 +449,13 @@ impl Session {
         }
     }
 
-    fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
+    fn left(&mut self, left: usize, now: Instant) {
         self.queued = left;
+        self.receipts.left(left, now);
+    }
+
+    fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
+        self.left(left, now);
         if let Some((ticket, id, named)) = self.offered.take() {
             let done = Done { delivered: left == 0, duplicate: false, named: Some(named) };
             self.done(ticket, id, Kind::Type, done, now, effects);
@@ -455,6 +473,7 @@ impl Session {
     ) {
         if let Some(id) = id {
             let named: Option<String> = done.named.as_ref().map(|named| named.chars().take(LONGEST_NAME).collect());
+            self.receipts.enter(id.clone(), done.delivered, now);
             self.ledger.enter(id, (kind, Done { named, ..done.clone() }), now);
         }
         effects.push(Effect::Answer(ticket, Ok(done)));

@@ -136,8 +136,8 @@ pub enum Refusal {
     #[error("the message is empty")]
     Empty,
     /// It is too long.
-    #[error("the message has {0} bytes; at most {limit} are taken", limit = super::machine::LONGEST_TEXT)]
-    TooLong(usize),
+    #[error("the message has {0} bytes; at most {1} are taken")]
+    TooLong(usize, usize),
     /// Nobody of this name takes part.
     #[error("nobody here is called {0:?}; /participants lists who is")]
     NoSuchParticipant(String),

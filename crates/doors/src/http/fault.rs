@@ -117,7 +117,7 @@ fn create_kind(error: &CreateError) -> (StatusCode, &'static str) {
 fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
     match refusal {
         SpaceRefusal::Empty => (StatusCode::BAD_REQUEST, "Message is required"),
-        SpaceRefusal::TooLong(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Message too long"),
+        SpaceRefusal::TooLong(..) => (StatusCode::PAYLOAD_TOO_LARGE, "Message too long"),
         SpaceRefusal::NoSuchParticipant(_) => (StatusCode::NOT_FOUND, "No such participant"),
         SpaceRefusal::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "No such agent"),
         SpaceRefusal::NoSuchConversation(..) => (StatusCode::NOT_FOUND, "No such conversation"),

@@ -7,7 +7,7 @@ use wh_client::{Conversation, Session, Surface, Unanswered};
 use wh_core::gate::dedupe::Reached;
 use wh_core::input::{Gesture, KeyPress};
 use wh_core::request::RequestId;
-use wh_core::session::Refusal as TerminalRefusal;
+use wh_core::session::{LONGEST_QUEUE, Refusal as TerminalRefusal};
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
 use wh_core::space::question::{Answer, Meaning};
@@ -288,6 +288,11 @@ async fn type_in(surface: &Surface, deed: Deed, id: &RequestId) -> Came {
             "it was typed; what the program made of it is on its screen"
         }
     };
+    let bytes: usize = gestures.iter().map(|one| if let Gesture::Text(text) = one { text.len() } else { 1 }).sum();
+    if bytes > LONGEST_QUEUE {
+        let words = format!("the text has {bytes} bytes; at most {LONGEST_QUEUE} can be typed at once");
+        return Came::nothing(ControlResult::Rejected, words, "too_long");
+    }
     match surface.type_in(gestures, "control".to_owned(), Some(id.clone())).await {
         Ok(done) if done.delivered => Came::ok(words),
         Ok(_) => Came::to(
@@ -321,6 +326,7 @@ fn refused(refusal: &Refusal) -> Came {
         Refusal::NoSuchQuestion(_) => (ControlResult::Rejected, "no_question"),
         Refusal::Closed(..) => (ControlResult::Rejected, "question_closed"),
         Refusal::WrongAnswer(_) => (ControlResult::Rejected, "wrong_answer"),
+        Refusal::TooLong(..) => (ControlResult::Rejected, "too_long"),
         Refusal::LedgerFull => (ControlResult::Busy, "too_many_requests"),
         _ => (ControlResult::Rejected, "refused"),
     };

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
 use tokio::sync::oneshot;
-use wh_client::Surface;
-use wh_core::session::Session;
+use wh_client::{Surface, Typed};
+use wh_core::session::{Fate, Session, Taken};
 use wh_core::terminal::{Exit, Size};
 use wh_screen::pty::{self, Program, ProgramSpec, Report};
 
@@ -116,6 +116,11 @@ impl Clock {
 
     fn time(&self, instant: Instant) -> SystemTime {
         self.time + instant.saturating_duration_since(self.instant)
+    }
+
+    fn typed(&self, taken: Taken) -> Typed {
+        let delivered = if let Fate::Delivered(at) = taken.fate { Some(self.time(at)) } else { None };
+        Typed { accepted: self.time(taken.accepted), delivered, lost: taken.fate == Fate::Lost }
     }
 }
 

@@ -198,6 +198,10 @@ impl Task {
             Request::Tell { reply } => {
                 let _ = reply.send(self.facts());
             }
+            Request::Receipt { request_id, reply } => {
+                let taken = self.keeper.session.receipt(&request_id, Instant::now());
+                let _ = reply.send(taken.map(|taken| self.identity.clock.typed(taken)));
+            }
             Request::Watch { reply } => {
                 let (facts, shown) = (self.facts(), self.shown(Look::default()));
                 let _ = reply.send(self.hub.watch(facts, shown));

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::super::command::{Command, Done, Refusal, Selector, Setting, Target};
 use super::super::event::{Acknowledgement, Event, Role, Scope};
+use super::super::extent::boundary;
 use super::super::harness::{Call, Named, Order};
 use super::super::item::{Attachment, Body, Level};
 use super::super::name::{ItemId, ParticipantId, StreamId};
@@ -12,7 +13,7 @@ use super::super::receipt::{Receipt, Stage};
 use super::super::roster::Ask;
 use super::super::session::{Life, Prompt, Session};
 use super::managing::beside;
-use super::{Effect, LONGEST_TEXT, Space, Ticket};
+use super::{Effect, LONGEST_DELIVERY, LONGEST_TEXT, Space, Ticket};
 use crate::request::RequestId;
 use crate::slash;
 
@@ -133,15 +134,26 @@ impl Space {
             return Err(Refusal::Empty);
         }
         if text.len() > LONGEST_TEXT {
-            return Err(Refusal::TooLong(text.len()));
+            return Err(Refusal::TooLong(text.len(), LONGEST_TEXT));
         }
+        self.pass_on(by, id, text, to, attachments)
+    }
+
+    fn pass_on(
+        &mut self,
+        by: &ParticipantId,
+        id: &RequestId,
+        text: String,
+        to: Option<Vec<ParticipantId>>,
+        attachments: Vec<Attachment>,
+    ) -> Outcome {
         let to = to.or_else(|| self.state.targets.effective().map(<[_]>::to_vec));
         let agents = self.addressees(to.as_deref(), by)?;
         if to.is_none() && agents.is_empty() {
             return Err(Refusal::NobodyThere);
         }
         self.accept(id);
-        let body = Body::Text { text: text.clone(), attachments: attachments.clone() };
+        let body = Body::Text { text: shown(&text), attachments: attachments.clone() };
         let item = self.whole('m', by.clone(), to, body);
         let mut turns = Vec::new();
         for agent in agents {
@@ -173,7 +185,13 @@ impl Space {
         if !self.sessions.get(&to).is_some_and(Session::is_free) {
             return Err(Refusal::Busy(to));
         }
-        self.say(by, id, text, Some(vec![to]), Vec::new())
+        if text.trim().is_empty() {
+            return Err(Refusal::Empty);
+        }
+        if text.len() > LONGEST_DELIVERY {
+            return Err(Refusal::TooLong(text.len(), LONGEST_DELIVERY));
+        }
+        self.pass_on(by, id, text, Some(vec![to]), Vec::new())
     }
 
     /// The agents among those that a message is for; each of them can take it.
@@ -521,6 +539,14 @@ impl Space {
 }
 
 /// The same for commands that are the same in every word.
+/// A message as the conversation shows it.
+fn shown(text: &str) -> String {
+    match &text[..boundary(text, LONGEST_TEXT)] {
+        all if all.len() == text.len() => text.to_owned(),
+        beginning => format!("{beginning}\n… ({} bytes in all)", text.len()),
+    }
+}
+
 fn likeness(command: &Command) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();

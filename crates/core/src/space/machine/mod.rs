@@ -28,6 +28,10 @@ use calls::Calls;
 /// Bytes of one message.
 pub const LONGEST_TEXT: usize = 1 << 20;
 
+/// Bytes of one that is delivered straight to an agent. The agent gets all of it; of more than [`LONGEST_TEXT`] the conversation shows
+/// the beginning.
+pub const LONGEST_DELIVERY: usize = 16 << 20;
+
 /// How long an agent may take to answer a call.
 const CALL_PATIENCE: Duration = Duration::from_secs(30);
 

@@ -42,7 +42,7 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             "get",
             "/control/receipts/{request_id}",
             "receipt",
-            "What became of a command, by its request_id.",
+            "What became of a command, by its request_id. What was typed into a terminal ends as delivered: what the program makes of it is on the screen.",
         )
         .path_parameter("request_id", json!({"type": "string", "minLength": 1, "maxLength": 128}))
         .gives::<ReceiptBody>(200, "How far it is.")

@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use wh_client::{Conversation, Gone};
+use wh_client::{Conversation, Gone, Typed};
 use wh_core::request::RequestId;
 use wh_core::slash::{self, Slash};
 use wh_core::space::command::{Command, Done};
@@ -79,8 +79,36 @@ pub(in crate::http) async fn receipt(
     Path(id): Path<String>,
 ) -> Result<Json<ReceiptBody>, Fault> {
     let id = request_id(Some(&id))?.ok_or(Fault::NoSuchReceipt)?;
-    let found = door.conversation()?.space.look(move |state| state.receipts.get(&id).cloned()).await?;
-    Ok(Json(receipt_body(&found.ok_or(Fault::NoSuchReceipt)?)))
+    if let Some(conversation) = &door.conversation {
+        let wanted = id.clone();
+        let found = conversation.space.look(move |state| state.receipts.get(&wanted).cloned()).await?;
+        if let Some(receipt) = found {
+            return Ok(Json(receipt_body(&receipt)));
+        }
+    }
+    let typed = door.surface.receipt(id.clone()).await?.ok_or(Fault::NoSuchReceipt)?;
+    Ok(Json(typed_body(&id, typed)))
+}
+
+/// What a terminal knows of what was typed: it has it. What the program makes of it is on the screen.
+fn typed_body(id: &RequestId, typed: Typed) -> ReceiptBody {
+    let lost = typed.lost.then(|| "the program ended before it had read all of it".to_owned());
+    let stage = match (typed.delivered, typed.lost) {
+        (Some(_), _) => "delivered",
+        (None, true) => "failed",
+        (None, false) => "accepted",
+    };
+    let stages = [("accepted", Some(typed.accepted)), ("delivered", typed.delivered)];
+    let reached =
+        stages.into_iter().filter_map(|(stage, at)| Some(ReachedBody { stage: stage.to_owned(), at: iso(at?) }));
+    ReceiptBody {
+        request_id: id.as_str().to_owned(),
+        stage: stage.to_owned(),
+        reason: lost,
+        message: None,
+        turn: None,
+        reached: reached.collect(),
+    }
 }
 
 async fn run(door: &Door, id: Option<RequestId>, command: Command) -> Result<Json<DoneBody>, Fault> {

@@ -4,6 +4,7 @@ mod examples;
 mod house;
 mod intruders;
 mod once;
+mod real;
 mod references;
 
 use serde_json::{Value, json};

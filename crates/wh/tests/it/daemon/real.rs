@@ -1,0 +1,291 @@
+//! The real agents and real terminal programs under the daemon, controlled through the socket: each receipt ends in what really
+//! happened, and no id of a provider is in anything that a door says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use wh_testkit::{Lab, eventually, tools};
+
+use super::{House, Session, message, stdin, with};
+
+/// All that the doors said.
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Heard {
+    /// Asks both doors everything that there is to ask about a session.
+    fn listen(&mut self, house: &House, session: &Session) {
+        let mut talk = house.talk();
+        let id = json!({ "session_id": session.id });
+        for (command, payload) in
+            [("list", json!({})), ("session", id), ("capabilities", json!({})), ("health", json!({}))]
+        {
+            self.0.push(talk.ask(command, &payload).to_string());
+        }
+        let below = ["state", "messages?limit=1000", "questions", "screen", "health", "metrics"];
+        let mut paths: Vec<String> =
+            below.iter().map(|path| format!("/sessions/{}/control/{path}", session.id)).collect();
+        paths.extend([
+            "/sessions".to_owned(),
+            format!("/sessions/{}", session.id),
+            format!("/sessions/{}/history", session.id),
+        ]);
+        for path in paths {
+            let answer = house.get(&path);
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+            self.0.push(answer.text());
+        }
+    }
+
+    #[track_caller]
+    fn never(&self, ids: &[String]) {
+        assert!(!ids.is_empty(), "the agent's own files name its conversation");
+        for id in ids {
+            assert!(id.len() >= 8, "{id} would be found anywhere");
+            let found = self.0.iter().find(|text| text.contains(id));
+            assert!(found.is_none(), "the provider's id {id} is in {}", found.unwrap());
+        }
+    }
+}
+
+/// A house in the lab, with the agent of this name in a session, and somebody who watches from the beginning.
+fn with_agent(lab: &Lab, agent: &str, mode: Option<&str>) -> (House, Session, super::house::Talk) {
+    let house = House::with(lab.env());
+    let mut wanted = json!({ "agent": agent, "name": "a", "cwd": lab.project });
+    if let Some(mode) = mode {
+        wanted["mode"] = json!(mode);
+    }
+    let session = house.create(wanted);
+    let mut watcher = house.talk();
+    let subscribed = watcher.ask("subscribe", &json!({ "session_id": session.id }));
+    assert_eq!(subscribed["payload"]["streaming"], true, "{subscribed}");
+    house.state(&session, "idle");
+    (house, session, watcher)
+}
+
+#[track_caller]
+fn ok(house: &House, payload: &Value) {
+    let ack = house.control(payload);
+    assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(false)), "{ack}");
+}
+
+#[track_caller]
+fn ended(house: &House, session: &Session, id: &str) -> (String, Option<String>) {
+    let receipt = house.receipt(session, id);
+    let reason = receipt["reason"].as_str().map(str::to_owned);
+    (receipt["stage"].as_str().unwrap().to_owned(), reason)
+}
+
+fn interrupt(session: &Session, id: &str) -> Value {
+    with(message(session, id), json!({ "type": "control.interrupt.request", "signal": "interrupt" }))
+}
+
+fn answer(session: &Session, id: &str, question: &Value, fields: Value) -> Value {
+    let message =
+        with(message(session, id), json!({ "type": "control.answer.request", "question_id": question["id"] }));
+    with(message, fields)
+}
+
+/// Types, answers, denies and interrupts; `ids` are what the provider calls the conversation.
+fn is_controlled(lab: &Lab, agent: &str, mode: Option<&str>, ids: impl Fn(&Lab) -> Vec<String>) {
+    let (house, session, mut watcher) = with_agent(lab, agent, mode);
+    let finished = ("finished".to_owned(), None);
+    let cancelled = ("failed".to_owned(), Some("cancelled".to_owned()));
+    ok(&house, &stdin(&session, "hello", "hello there"));
+    assert_eq!(ended(&house, &session, "hello"), finished);
+    let chats = house.chats(&session);
+    assert!(chats.iter().any(|(from, text)| from == agent && text.contains("echo: hello there")), "{chats:?}");
+
+    // A permission is granted by its option, and what was allowed has happened.
+    ok(&house, &stdin(&session, "granted", "tool: touch granted.txt"));
+    let question = house.question(&session);
+    let mut heard = Heard::default();
+    heard.listen(&house, &session);
+    let options = question["options"].as_array().unwrap();
+    let allow = &options.iter().find(|one| one["kind"] == "allow_once").unwrap()["id"];
+    let grants = answer(&session, "grants", &question, json!({ "option": allow }));
+    ok(&house, &grants);
+    assert_eq!(ended(&house, &session, "granted"), finished);
+    assert!(lab.project.join("granted.txt").exists());
+    let again = house.control(&grants);
+    assert_eq!((&again["result"], &again["duplicate"]), (&json!("ok"), &json!(true)), "{again}");
+    let late = house.control(&answer(&session, "late", &question, json!({ "option": allow })));
+    assert_eq!((&late["result"], &late["error"]), (&json!("rejected"), &json!("question_closed")), "{late}");
+    // And one is denied by a plain no.
+    ok(&house, &stdin(&session, "denied", "tool: touch denied.txt"));
+    let question = house.question(&session);
+    ok(&house, &answer(&session, "denies", &question, json!({ "decision": "reject" })));
+    ended(&house, &session, "denied");
+    house.state(&session, "idle");
+    assert!(!lab.project.join("denied.txt").exists());
+    // The scripted model still has the denial to answer.
+    ok(&house, &stdin(&session, "after", "hello"));
+    assert_eq!(ended(&house, &session, "after"), finished);
+
+    // A long turn: busy meanwhile, and interrupted.
+    ok(&house, &stdin(&session, "slow", "slow: 600"));
+    house.wait(&session, r#"screen_contains "word3""#);
+    let busy = house.control(&stdin(&session, "busy", "and this?"));
+    assert_eq!((&busy["result"], &busy["duplicate"]), (&json!("busy"), &json!(false)), "{busy}");
+    ok(&house, &interrupt(&session, "stop"));
+    assert_eq!(ended(&house, &session, "slow"), cancelled);
+    house.state(&session, "idle");
+    // What was busy has used nothing up; and a text may interrupt what is under way.
+    ok(&house, &stdin(&session, "busy", "slow: 600"));
+    house.state(&session, "working");
+    ok(&house, &with(stdin(&session, "instead", "hello again"), json!({ "interrupt": true })));
+    assert_eq!(ended(&house, &session, "busy"), cancelled);
+    assert_eq!(ended(&house, &session, "instead"), finished);
+    let nothing = house.control(&interrupt(&session, "nothing"));
+    assert_eq!(
+        (&nothing["result"], &nothing["error"]),
+        (&json!("rejected"), &json!("nothing_to_interrupt")),
+        "{nothing}"
+    );
+
+    heard.listen(&house, &session);
+    for id in ["hello", "granted", "grants", "stop", "instead"] {
+        heard.0.push(house.get(&format!("/sessions/{}/control/receipts/{id}", session.id)).text());
+    }
+    // Everything that was told to who watched, up to the end of the last turn.
+    loop {
+        let line = watcher.line();
+        heard.0.push(line.to_string());
+        let receipt = &line["event"]["receipt"];
+        let text = line.to_string();
+        if receipt["request_id"] == "instead" && receipt["stage"] == "finished"
+            || text.contains("\"instead\"") && text.contains("\"finished\"")
+        {
+            break;
+        }
+    }
+    heard.0.push(house.ok(&["ls", "--json"]));
+    heard.0.push(house.ok(&["audit", "--json", "-n", "1000"]));
+    heard.never(&ids(lab));
+}
+
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+}
+
+/// The names of the files with this ending, as far as they are ids.
+fn named(directory: &Path, ending: &str) -> Vec<String> {
+    let files = below(directory).into_iter().filter(|path| path.extension().is_some_and(|end| end == ending));
+    let names = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+    names.filter(|name| name.len() >= 36).map(|name| name[name.len() - 36..].to_owned()).collect()
+}
+
+#[test]
+fn claude_is_controlled_through_the_socket() {
+    Lab::inside("daemon::real::claude_is_controlled_through_the_socket", |lab| {
+        is_controlled(lab, "claude", None, |lab| named(&lab.home.join(".claude/projects"), "jsonl"));
+    });
+}
+
+#[test]
+fn codex_is_controlled_through_the_socket() {
+    Lab::inside("daemon::real::codex_is_controlled_through_the_socket", |lab| {
+        is_controlled(lab, "codex", Some("untrusted"), |lab| named(&lab.home.join(".codex/sessions"), "jsonl"));
+    });
+}
+
+#[test]
+fn gemini_is_controlled_through_the_socket() {
+    Lab::inside("daemon::real::gemini_is_controlled_through_the_socket", |lab| {
+        is_controlled(lab, "gemini", None, |lab| {
+            let files = below(&lab.home.join(".gemini/tmp"));
+            let texts = files.iter().filter_map(|path| fs::read_to_string(path).ok());
+            let ids: Vec<String> = texts
+                .flat_map(|text| {
+                    let after = text
+                        .split("\"sessionId\"")
+                        .skip(1)
+                        .map(|rest| rest.split('"').nth(1).unwrap_or_default().to_owned());
+                    after.collect::<Vec<_>>()
+                })
+                .collect();
+            ids
+        });
+    });
+}
+
+#[test]
+fn a_shell_is_typed_to_and_interrupted() {
+    if !tools::present(&["bash"]) {
+        return;
+    }
+    let house = House::new();
+    let session = house.create(json!({ "command": ["bash", "--norc"], "name": "sh" }));
+    let receipt = |id: &str| house.get(&format!("/sessions/{}/control/receipts/{id}", session.id)).json();
+    ok(&house, &stdin(&session, "sum", "echo $((6 * 7))\n"));
+    house.wait(&session, r#"screen_matches /(?m)^42/"#);
+    let sum = receipt("sum");
+    assert_eq!(sum["stage"], "delivered", "the terminal has it; more it cannot know: {sum}");
+    let reached: Vec<&str> =
+        sum["reached"].as_array().unwrap().iter().map(|one| one["stage"].as_str().unwrap()).collect();
+    assert_eq!(reached, ["accepted", "delivered"]);
+    assert_eq!(house.get(&format!("/sessions/{}/control/receipts/nothing", session.id)).status, 404);
+
+    ok(&house, &stdin(&session, "sleep", "echo now; sleep 600\n"));
+    house.wait(&session, r#"screen_matches /(?m)^now/"#);
+    ok(&house, &interrupt(&session, "stop"));
+    ok(&house, &stdin(&session, "code", "echo it ended with $?\n"));
+    house.wait(&session, r#"screen_contains "it ended with 130""#);
+    assert_eq!(receipt("stop")["stage"], "delivered");
+    // A text that interrupts first.
+    ok(&house, &stdin(&session, "again", "echo then; sleep 600\n"));
+    house.wait(&session, r#"screen_matches /(?m)^then/"#);
+    ok(&house, &with(stdin(&session, "instead", "echo instead $?\n"), json!({ "interrupt": true })));
+    house.wait(&session, r#"screen_contains "instead 130""#);
+
+    let fields = json!({ "type": "control.answer.request", "question_id": "q", "decision": "approve" });
+    let ack = house.control(&with(message(&session, "answers"), fields));
+    assert_eq!((&ack["result"], &ack["error"]), (&json!("rejected"), &json!("not_supported")), "{ack}");
+    ok(&house, &stdin(&session, "exit", "exit 3\n"));
+    let summary = house.state(&session, "ended");
+    assert_eq!(summary["status"]["reason"], "exited with 3", "{summary}");
+    let ack = house.control(&stdin(&session, "late", "echo late\n"));
+    assert_eq!(ack["result"], "not_live", "{ack}");
+}
+
+#[test]
+fn a_program_that_does_not_read_is_said_not_to_have_it_until_it_does() {
+    if !tools::present(&["bash"]) {
+        return;
+    }
+    let house = House::new();
+    let go = house.root().join("go");
+    let script =
+        format!("stty raw -echo; echo ready; until [ -e {} ]; do sleep 0.01; done; exec cat > /dev/null", go.display());
+    let session = house.create(json!({ "command": ["bash", "-c", script], "name": "deaf" }));
+    house.wait(&session, r#"screen_contains "ready""#);
+    let ack = house.control(&stdin(&session, "much", &"x".repeat(256 << 10)));
+    assert_eq!((&ack["result"], &ack["error"]), (&json!("timeout"), &json!("unread")), "{ack}");
+    let path = format!("/sessions/{}/control/receipts/much", session.id);
+    assert_eq!(house.get(&path).json()["stage"], "accepted");
+    let busy = house.control(&stdin(&session, "more", "x"));
+    assert_eq!(busy["result"], "busy", "{busy}");
+    fs::write(&go, "").unwrap();
+    eventually("it has read everything", || (house.get(&path).json()["stage"] == "delivered").then_some(()));
+    ok(&house, &stdin(&session, "more", "x"));
+}
+
+#[test]
+fn an_editor_is_typed_to_and_its_file_is_what_was_typed() {
+    if !tools::present(&["vim"]) {
+        return;
+    }
+    let house = House::new();
+    let session = house.create(json!({ "command": ["vim", "-u", "NONE", "-N", "out.txt"], "name": "editor" }));
+    house.wait(&session, r#"screen_contains "out.txt""#);
+    ok(&house, &stdin(&session, "types", "ihello from the socket"));
+    house.wait(&session, r#"screen_contains "hello from the socket""#);
+    // Ctrl-C leaves the insert mode.
+    ok(&house, &interrupt(&session, "leaves"));
+    ok(&house, &stdin(&session, "saves", ":wq\n"));
+    house.state(&session, "ended");
+    assert_eq!(fs::read_to_string(house.work().join("out.txt")).unwrap(), "hello from the socket\n");
+}
