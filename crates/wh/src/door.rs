@@ -83,6 +83,15 @@ impl DoorArguments {
         }
     }
 
+    /// Whether a session of the daemon that lives is called so, and no other door is named.
+    pub fn names_session(&self, word: &str) -> bool {
+        let elsewhere = self.url.is_some() || self.port.is_some() || self.session.is_some();
+        if elsewhere || !Place::here().is_ok_and(|place| place.living().is_some()) {
+            return false;
+        }
+        self.sessions().unwrap_or_default().iter().any(|one| one.status.live && one.name == word)
+    }
+
     /// The session that is meant, if one is named.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()

@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Some(command) => command.run(),
-        None => arguments.space.run(),
+        None => commands::offer::run(arguments.space),
     };
     match outcome {
         Ok(code) => code,

@@ -31,6 +31,10 @@ use crate::sessions::summary;
 /// The size of a screen unless the caller wants another.
 const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
 
+/// Every path of this door that is not a session's own.
+#[cfg(test)]
+pub(super) const PATHS: [&str; 5] = ["/health", "/sessions", "/sessions/{session}", "/openapi.json", "/docs"];
+
 /// What every handler knows.
 #[derive(Clone)]
 struct Door {

@@ -17,7 +17,7 @@ use crate::failure::{Failure, with_exit_codes};
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter"))]
 pub struct Key {
-    /// The keys, in order. A first word that is no key is the session
+    /// The keys, in order. A first word that is no key, or is what one of the daemon's sessions is called, is the session
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
 
@@ -28,7 +28,9 @@ pub struct Key {
 impl Key {
     pub fn run(mut self) -> Result<ExitCode, Failure> {
         let session = match self.names.as_slice() {
-            [first, _, ..] if first.parse::<KeyPress>().is_err() => Some(self.names.remove(0)),
+            [first, _, ..] if first.parse::<KeyPress>().is_err() || self.door.names_session(first) => {
+                Some(self.names.remove(0))
+            }
             _ => None,
         };
         let door = self.door.onto(session)?;

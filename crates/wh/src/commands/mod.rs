@@ -18,6 +18,7 @@ mod man;
 mod mark;
 mod messages;
 mod new;
+pub mod offer;
 mod output;
 mod play;
 mod rename;

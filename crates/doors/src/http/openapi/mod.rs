@@ -19,11 +19,11 @@ use serde_json::{Map, Value, json};
 
 use operations::{Answer, Operation, Schemas};
 
-static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| describe(ONE, operations::all));
-static OF_DAEMON: LazyLock<Value> = LazyLock::new(|| describe(DAEMON, sessions::all));
+static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| describe(ONE, json!([{}, {"token": []}]), operations::all));
+static OF_DAEMON: LazyLock<Value> = LazyLock::new(|| describe(DAEMON, json!([{"token": []}]), sessions::all));
 
 const ONE: &str = "See, type to and wait for the terminal program that wh runs. Loopback only unless a token is set; web pages are kept out.";
-const DAEMON: &str = "The sessions of a daemon. Loopback only, always with the token; web pages are kept out. What is below /sessions/{session}/ is the door onto that session: each of them describes itself at /sessions/{session}/openapi.json.";
+const DAEMON: &str = "The sessions of a daemon. Loopback only, always with the token; web pages are kept out. What is below /sessions/{session}/ is the door onto that session, the same as that of a single run. Who runs inside a session may not answer its questions: neither by answer, nor by what is typed or commanded where they are shown.";
 
 pub(super) async fn description() -> Json<&'static Value> {
     Json(&DESCRIPTION)
@@ -55,11 +55,11 @@ fn schemas() -> Schemas {
     }
 }
 
-fn describe(about: &str, all: impl Fn(&mut Schemas) -> Vec<Operation>) -> Value {
+fn describe(about: &str, security: Value, all: impl Fn(&mut Schemas) -> Vec<Operation>) -> Value {
     let mut schemas = schemas();
     let mut paths: Map<String, Value> = Map::new();
     for operation in all(&mut schemas) {
-        let entry = paths.entry(operation.path).or_insert_with(|| json!({}));
+        let entry = paths.entry(operation.path.as_ref()).or_insert_with(|| json!({}));
         entry[operation.method] = operation_value(&operation);
     }
     let mut components = schemas.bodies.take_definitions(true);
@@ -73,12 +73,12 @@ fn describe(about: &str, all: impl Fn(&mut Schemas) -> Vec<Operation>) -> Value 
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
-        "security": [{}, {"token": []}],
+        "security": security,
         "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "Needed when wh was started with a token."}
+                "token": {"type": "http", "scheme": "bearer", "description": "Needed when wh was started with a token, and always by a daemon."}
             },
         },
     })
@@ -144,6 +144,23 @@ mod tests {
         described.sort_unstable();
         served.sort_unstable();
         assert_eq!(described, served);
+    }
+
+    #[test]
+    fn every_path_of_a_daemon_is_described_and_no_other() {
+        let mut described: Vec<&str> = OF_DAEMON["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+        let below: Vec<String> =
+            super::super::PATHS.iter().map(|path| format!("/sessions/{{session}}{path}")).collect();
+        let mut served: Vec<&str> = super::super::sessions::PATHS.to_vec();
+        served.extend(below.iter().map(String::as_str));
+        described.sort_unstable();
+        served.sort_unstable();
+        assert_eq!(described, served);
+        let mut names: Vec<&Value> = Vec::new();
+        for operation in OF_DAEMON["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values()) {
+            assert!(!names.contains(&&operation["operationId"]), "{operation}");
+            names.push(&operation["operationId"]);
+        }
     }
 
     #[test]

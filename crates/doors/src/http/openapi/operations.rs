@@ -1,5 +1,7 @@
 //! What each path takes and answers.
 
+use std::borrow::Cow;
+
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 use wh_wire::control::{
@@ -15,9 +17,9 @@ pub(super) struct Schemas {
 }
 
 pub(super) struct Operation {
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     pub method: &'static str,
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub summary: &'static str,
     pub parameters: Vec<Value>,
     pub body: Option<Value>,
@@ -51,8 +53,8 @@ impl<'a> Describe<'a> {
         name: &'static str,
         summary: &'static str,
     ) -> Self {
-        let operation =
-            Operation { path, method, name, summary, parameters: Vec::new(), body: None, answers: Vec::new() };
+        let (path, name, parameters, answers) = (path.into(), name.into(), Vec::new(), Vec::new());
+        let operation = Operation { path, method, name, summary, parameters, body: None, answers };
         // Whatever the path, a caller may be turned away at the door.
         Self { schemas, operation }
             .fails(401, "The token is missing or wrong.")
@@ -87,7 +89,7 @@ impl<'a> Describe<'a> {
         self.gives::<ErrorBody>(status, description)
     }
 
-    fn text(mut self, status: u16, kind: &'static str, description: &'static str) -> Self {
+    pub(super) fn text(mut self, status: u16, kind: &'static str, description: &'static str) -> Self {
         self.operation.answers.push(Answer { status, description, content: Some((kind, json!({"type": "string"}))) });
         self
     }

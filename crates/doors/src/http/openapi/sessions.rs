@@ -1,13 +1,15 @@
 //! What the paths of a daemon take and answer.
 
 use serde_json::json;
-use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
+use wh_wire::control::{
+    ErrorBody, HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody,
+};
 
-use super::operations::{Describe, Operation, Schemas};
+use super::operations::{Answer, Describe, Operation, Schemas};
 
 pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let id = || json!({"type": "string", "minLength": 1, "description": "The session's id or name."});
-    vec![
+    let mut operations = vec![
         Describe::new(schemas, "get", "/health", "health", "Whether the daemon is well.")
             .gives::<HealthBody>(200, "It is.")
             .done(),
@@ -58,5 +60,33 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
         .gives::<SessionSummary>(200, "It has ended.")
         .fails(404, "There is no such session.")
         .done(),
-    ]
+        Describe::new(schemas, "get", "/openapi.json", "openapi", "This description.")
+            .gives::<serde_json::Map<String, serde_json::Value>>(200, "It.")
+            .done(),
+        Describe::new(schemas, "get", "/docs", "docs", "This description for people.")
+            .text(200, "text/html", "It.")
+            .done(),
+    ];
+    operations.extend(below(schemas));
+    operations
+}
+
+/// Every path of the door onto one session.
+fn below(schemas: &mut Schemas) -> Vec<Operation> {
+    let missing = schemas.answers.subschema_for::<ErrorBody>().to_value();
+    let session = json!({
+        "name": "session", "in": "path", "required": true, "description": "The session's id or name.",
+        "schema": {"type": "string", "minLength": 1},
+    });
+    let mut operations = super::operations::all(schemas);
+    for operation in &mut operations {
+        operation.path = format!("/sessions/{{session}}{}", operation.path).into();
+        operation.name = format!("session_{}", operation.name).into();
+        operation.parameters.insert(0, session.clone());
+        if !operation.answers.iter().any(|answer| answer.status == 404) {
+            let content = Some(("application/json", missing.clone()));
+            operation.answers.push(Answer { status: 404, description: "There is no such session.", content });
+        }
+    }
+    operations
 }

@@ -323,6 +323,8 @@ impl Drop for House {
         {
             eprintln!("the daemon had to be forced: {forced}");
         }
+        // One that a command has started in the background.
+        let _ = self.wh(&["daemon", "stop"]).output();
         if std::thread::panicking() {
             eprintln!("--- the daemon's log\n{}---", self.said());
         }

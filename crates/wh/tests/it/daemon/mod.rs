@@ -2,10 +2,12 @@
 
 mod examples;
 mod house;
+mod http;
 mod intruders;
 mod once;
 mod real;
 mod references;
+mod shells;
 
 use serde_json::{Value, json};
 

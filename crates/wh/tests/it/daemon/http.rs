@@ -1,0 +1,137 @@
+//! The HTTP door of a daemon: the token at every path, sessions made, renamed and ended, and everything of a single run's door below
+//! each of them.
+
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+use tungstenite::Message;
+use tungstenite::client::IntoClientRequest;
+use wh_testkit::PATIENCE;
+use wh_testkit::http::Request;
+
+use super::House;
+
+#[test]
+fn nothing_is_told_or_done_without_the_token() {
+    let house = House::new();
+    let session = house.demo("a", 0);
+    let id = &session.id;
+    let requests = [
+        Request::get("/sessions"),
+        Request::post_json("/sessions", &json!({ "agent": "demo" })),
+        Request::get(&format!("/sessions/{id}")),
+        Request::new("PATCH", &format!("/sessions/{id}")).body(r#"{"name":"b"}"#),
+        Request::new("DELETE", &format!("/sessions/{id}")),
+        Request::get(&format!("/sessions/{id}/control/state")),
+        Request::post_json(&format!("/sessions/{id}/message"), &json!({ "message": "hello" })),
+        Request::get("/health"),
+        Request::get("/openapi.json"),
+        Request::get("/docs"),
+        Request::get("/nowhere"),
+    ];
+    for request in requests {
+        assert_eq!(request.send(house.port()).unwrap().status, 401, "{request:?}");
+        let wrong = request.clone().header("Authorization", "Bearer wrong");
+        assert_eq!(wrong.send(house.port()).unwrap().status, 401, "{request:?}");
+        let page = request.clone().header("Origin", "http://evil.test");
+        assert_eq!(page.send(house.port()).unwrap().status, 403, "{request:?}");
+    }
+    assert_eq!(house.get("/sessions").json()["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(house.get("/sessions/a").json()["status"]["live"], true);
+    assert!(house.chats(&session).is_empty());
+}
+
+#[test]
+fn sessions_are_made_renamed_ended_and_forgotten() {
+    let house = House::new();
+    let made = house.post("/sessions", json!({ "agent": "demo", "name": "a", "arguments": ["--pace", "0"] }));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["session_id"].as_str().unwrap().to_owned();
+    for (body, status, error) in [
+        (json!({ "agent": "demo", "name": "a" }), 409, "Name taken"),
+        (json!({ "agent": "demo", "name": "a b" }), 400, "Invalid name"),
+        (json!({ "agent": "nobody" }), 400, "No such agent"),
+        (json!({ "agent": "demo", "command": ["true"] }), 400, "Invalid request"),
+        (json!({}), 400, "Invalid request"),
+        (json!({ "command": [] }), 400, "Invalid request"),
+        (json!({ "command": ["true"], "cwd": "relative" }), 400, "Invalid request"),
+        (json!({ "command": ["no-such-program-anywhere"] }), 409, "Not started"),
+    ] {
+        let answer = house.post("/sessions", body.clone());
+        assert_eq!((answer.status, answer.json()["error"].as_str()), (status, Some(error)), "{body}: {}", answer.text());
+    }
+    let rename = |name: &str| house.http(Request::new("PATCH", &format!("/sessions/{id}")).body(json!({ "name": name }).to_string()));
+    assert_eq!(rename("b").json()["name"], "b");
+    assert_eq!(rename("b/c").status, 400);
+    assert_eq!(house.get("/sessions/a").status, 404);
+    assert_eq!(house.get("/sessions/b").json()["session_id"], id);
+    let ended = house.http(Request::new("DELETE", "/sessions/b"));
+    assert_eq!((ended.status, &ended.json()["status"]["live"]), (200, &json!(false)));
+    assert_eq!(house.get(&format!("/sessions/{id}")).json()["status"]["state"], "ended");
+    assert_eq!(house.get(&format!("/sessions/{id}/control/messages")).status, 200, "what was said stays");
+    assert_eq!(house.http(Request::new("DELETE", &format!("/sessions/{id}?forget=1"))).status, 200);
+    for path in [format!("/sessions/{id}"), format!("/sessions/{id}/control/messages"), "/sessions/nobody/control/state".to_owned()] {
+        let answer = house.get(&path);
+        assert_eq!((answer.status, &answer.json()["error"]), (404, &json!("No such session")), "{path}");
+    }
+    let other = house.http(Request::new("PUT", "/sessions"));
+    assert_eq!(other.status, 405);
+}
+
+#[test]
+fn every_path_of_a_single_runs_door_is_below_each_session() {
+    let house = House::new();
+    let session = house.demo("a", 0);
+    let described = house.get(&format!("/sessions/{}/openapi.json", session.id)).json();
+    let paths: Vec<&String> = described["paths"].as_object().unwrap().keys().collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    house.ok(&["send", "a", "hello", "--request-id", "r1"]);
+    house.receipt(&session, "r1");
+    for path in paths {
+        let path = path.replace("{request_id}", "r1").replace("{id}", "m-1");
+        if path == "/control/events" || path == "/control/stream" {
+            continue;
+        }
+        let answer = house.get(&format!("/sessions/{}{path}", session.id));
+        assert!(matches!(answer.status, 200 | 404 | 405), "{path}: {} {}", answer.status, answer.text());
+        assert!(answer.status != 404 || path.contains("/items/"), "{path}: {}", answer.text());
+    }
+    let daemon = house.get("/openapi.json").json();
+    let own: Vec<&String> = daemon["paths"].as_object().unwrap().keys().collect();
+    for path in ["/sessions", "/sessions/{session}", "/health", "/sessions/{session}/control/answer", "/sessions/{session}/message"] {
+        assert!(own.iter().any(|one| *one == path), "{path} in {own:?}");
+    }
+    assert!(house.get("/docs").text().contains("/sessions/{session}"));
+}
+
+#[test]
+fn a_stream_below_a_session_tells_what_happens_in_it() {
+    let house = House::new();
+    let session = house.demo("a", 0);
+    let address = format!("ws://localhost:{}/sessions/{}/control/stream?frames=none", house.port(), session.id);
+    let open = |token: Option<&str>| {
+        let stream = TcpStream::connect(("127.0.0.1", house.port())).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut request = address.as_str().into_client_request().unwrap();
+        if let Some(token) = token {
+            request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        tungstenite::client(request, stream)
+    };
+    assert!(open(None).is_err() && open(Some("wrong")).is_err());
+    let (mut socket, _) = open(Some(&house.token())).unwrap();
+    let mut next = || loop {
+        if let Message::Text(text) = socket.read().unwrap() {
+            return serde_json::from_str::<Value>(&text).unwrap();
+        }
+    };
+    assert_eq!(next()["type"], "snapshot");
+    house.ok(&["send", "a", "hello there"]);
+    let heard = loop {
+        let message = next();
+        if message["event"] == "item" && message.to_string().contains("hello there") {
+            break message;
+        }
+    };
+    assert!(heard["seq"].as_u64().is_some(), "{heard}");
+}
