@@ -507,7 +507,11 @@ impl Answer {
     fn failure(&self) -> Failure {
         let Objection { error, detail, .. } = self.objection();
         let error = error.to_lowercase();
-        let unknown = error != "no such output";
+        if error == "no such session" {
+            return Failure::new(code::UNREACHABLE, detail.unwrap_or(error)).hint("wh ls --all lists the sessions");
+        }
+        // What is not there is one thing; a path that nobody knows is another.
+        let unknown = !error.starts_with("no such");
         let message = match detail {
             Some(detail) if error.is_empty() || detail.to_lowercase().contains(&error) => detail,
             Some(detail) => format!("{error}: {detail}"),

@@ -13,7 +13,7 @@ use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::Teams;
 use wh_wire::socket::{
     CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlKey, ControlKind, ControlResult, Credential,
-    Decision, Failure as Refused, Request, Response, Seen, VERSION,
+    Decision, ErrorCode, Failure as Refused, Request, Response, Seen, VERSION,
 };
 
 use crate::commands::How;
@@ -261,7 +261,12 @@ impl Line {
             return Err(broken(&"it hung up"));
         }
         let response = Response::decode(&line).map_err(|error| broken(&error))?;
-        response.into_answer().map_err(|Refused { message, .. }| Failure::new(code::REFUSED, message))
+        response.into_answer().map_err(|Refused { code: why, message }| match why {
+            ErrorCode::SessionNotFound => {
+                Failure::new(code::UNREACHABLE, message).hint("wh ls --all lists the sessions")
+            }
+            _ => Failure::new(code::REFUSED, message),
+        })
     }
 }
 

@@ -33,7 +33,8 @@ const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
 
 /// Every path of this door that is not a session's own.
 #[cfg(test)]
-pub(super) const PATHS: [&str; 5] = ["/health", "/sessions", "/sessions/{session}", "/openapi.json", "/docs"];
+pub(super) const PATHS: [&str; 6] =
+    ["/health", "/sessions", "/sessions/{session}", "/sessions/{session}/last_screen", "/openapi.json", "/docs"];
 
 /// What every handler knows.
 #[derive(Clone)]
@@ -99,8 +100,9 @@ async fn one(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<Se
 
 async fn rename(State(door): State<Door>, Path(id): Path<String>, body: Body) -> Result<Json<SessionSummary>, Fault> {
     let RenameRequest { name } = body::json(body).await?;
-    door.daemon.rename(&id, &name)?;
-    one(State(door), Path(id)).await
+    let session = find(&door, &id)?;
+    door.daemon.rename(&session.id, &name)?;
+    Ok(Json(summary(&session).await))
 }
 
 async fn last_screen(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<LastScreenBody>, Fault> {

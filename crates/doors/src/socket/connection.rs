@@ -99,7 +99,7 @@ pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut d
 }
 
 fn find(door: &Door, id: &str) -> Result<Arc<Session>, Failure> {
-    let missing = || Failure::new(ErrorCode::SessionNotFound, format!("there is no session {id:?}; list names them"));
+    let missing = || Failure::new(ErrorCode::SessionNotFound, format!("there is no session {id:?}"));
     door.daemon.session(id).ok_or_else(missing)
 }
 

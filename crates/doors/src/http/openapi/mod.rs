@@ -157,7 +157,9 @@ mod tests {
         served.sort_unstable();
         assert_eq!(described, served);
         let mut names: Vec<&Value> = Vec::new();
-        for operation in OF_DAEMON["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values()) {
+        for operation in
+            OF_DAEMON["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+        {
             assert!(!names.contains(&&operation["operationId"]), "{operation}");
             names.push(&operation["operationId"]);
         }

@@ -58,9 +58,16 @@ fn sessions_are_made_renamed_ended_and_forgotten() {
         (json!({ "command": ["no-such-program-anywhere"] }), 409, "Not started"),
     ] {
         let answer = house.post("/sessions", body.clone());
-        assert_eq!((answer.status, answer.json()["error"].as_str()), (status, Some(error)), "{body}: {}", answer.text());
+        assert_eq!(
+            (answer.status, answer.json()["error"].as_str()),
+            (status, Some(error)),
+            "{body}: {}",
+            answer.text()
+        );
     }
-    let rename = |name: &str| house.http(Request::new("PATCH", &format!("/sessions/{id}")).body(json!({ "name": name }).to_string()));
+    let rename = |name: &str| {
+        house.http(Request::new("PATCH", &format!("/sessions/{id}")).body(json!({ "name": name }).to_string()))
+    };
     assert_eq!(rename("b").json()["name"], "b");
     assert_eq!(rename("b/c").status, 400);
     assert_eq!(house.get("/sessions/a").status, 404);
@@ -70,7 +77,11 @@ fn sessions_are_made_renamed_ended_and_forgotten() {
     assert_eq!(house.get(&format!("/sessions/{id}")).json()["status"]["state"], "ended");
     assert_eq!(house.get(&format!("/sessions/{id}/control/messages")).status, 200, "what was said stays");
     assert_eq!(house.http(Request::new("DELETE", &format!("/sessions/{id}?forget=1"))).status, 200);
-    for path in [format!("/sessions/{id}"), format!("/sessions/{id}/control/messages"), "/sessions/nobody/control/state".to_owned()] {
+    for path in [
+        format!("/sessions/{id}"),
+        format!("/sessions/{id}/control/messages"),
+        "/sessions/nobody/control/state".to_owned(),
+    ] {
         let answer = house.get(&path);
         assert_eq!((answer.status, &answer.json()["error"]), (404, &json!("No such session")), "{path}");
     }
@@ -98,7 +109,13 @@ fn every_path_of_a_single_runs_door_is_below_each_session() {
     }
     let daemon = house.get("/openapi.json").json();
     let own: Vec<&String> = daemon["paths"].as_object().unwrap().keys().collect();
-    for path in ["/sessions", "/sessions/{session}", "/health", "/sessions/{session}/control/answer", "/sessions/{session}/message"] {
+    for path in [
+        "/sessions",
+        "/sessions/{session}",
+        "/health",
+        "/sessions/{session}/control/answer",
+        "/sessions/{session}/message",
+    ] {
         assert!(own.iter().any(|one| *one == path), "{path} in {own:?}");
     }
     assert!(house.get("/docs").text().contains("/sessions/{session}"));
