@@ -139,7 +139,7 @@ impl Ring {
     fn write(&mut self, key: Key, at: u64, text: &str) -> io::Result<()> {
         let life = self.lives.get(&key).copied().unwrap_or_default();
         // Of more than fits the beginning is kept: it is what is asked for first.
-        let bytes = text[..boundary(text, usize::try_from(self.size).unwrap_or(usize::MAX))].as_bytes();
+        let bytes = &text.as_bytes()[..boundary(text, usize::try_from(self.size).unwrap_or(usize::MAX))];
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(tempfile::NamedTempFile::new()?.into_file()),

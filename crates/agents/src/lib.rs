@@ -2,6 +2,8 @@
 //! the agents that there are. [`demo`] is one that is always there.
 
 pub mod acp;
+#[cfg(test)]
+mod captures;
 pub mod catalog;
 pub mod claude;
 pub mod codex;

@@ -14,7 +14,7 @@ const MOST_CALLS: usize = 4096;
 
 /// What is under way.
 #[derive(Debug, Default)]
-pub(super) struct Items {
+pub(crate) struct Items {
     keys: u64,
     growing: Option<Growing>,
     /// The calls of this turn by the agent's id.
@@ -39,7 +39,7 @@ struct Call {
 
 /// Whether something is said or thought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(crate) enum Voice {
     Said,
     Thought,
 }

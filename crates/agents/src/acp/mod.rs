@@ -2,7 +2,7 @@
 //! all of them, and what one can do is asked of the one that runs.
 
 mod harness;
-mod items;
+pub(crate) mod items;
 mod manage;
 mod questions;
 mod settings;

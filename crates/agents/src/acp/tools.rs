@@ -8,7 +8,7 @@ use wh_wire::acp;
 
 /// A call as far as it was told.
 #[derive(Debug, Default)]
-pub(super) struct Told(acp::ToolCall);
+pub(crate) struct Told(acp::ToolCall);
 
 impl Told {
     /// Takes what has changed.
@@ -228,6 +228,50 @@ mod tests {
         assert_eq!(read.details(), [Detail::Path("/n".to_owned())]);
         let other = told(&[json!({"toolCallId": "a", "name": "dig", "rawInput": {"deep": 3}})]);
         assert_eq!(other.details(), [Detail::Input { tool: "dig".to_owned(), input: json!({"deep": 3}) }]);
+    }
+
+    #[test]
+    fn a_call_without_a_name_is_called_by_its_kind() {
+        let kinds = [
+            ("read", "read", ToolKind::Read),
+            ("edit", "edit", ToolKind::Edit),
+            ("delete", "delete", ToolKind::Edit),
+            ("move", "move", ToolKind::Edit),
+            ("search", "search", ToolKind::Search),
+            ("execute", "execute", ToolKind::Execute),
+            ("think", "think", ToolKind::Other),
+            ("fetch", "fetch", ToolKind::Fetch),
+            ("switch_mode", "mode", ToolKind::Other),
+            ("dance", "dance", ToolKind::Other),
+        ];
+        for (kind, name, of) in kinds {
+            let card = told(&[json!({"toolCallId": "a", "kind": kind, "title": "\n"})]).card(ToolStatus::Pending);
+            assert_eq!((card.name.as_str(), card.title.as_str(), card.kind), (name, name, of));
+        }
+        let statuses = [
+            ("in_progress", ToolStatus::Running),
+            ("failed", ToolStatus::Failed),
+            ("cancelled", ToolStatus::Cancelled),
+            ("odd", ToolStatus::Pending),
+        ];
+        for (word, status) in statuses {
+            assert_eq!(told(&[json!({"toolCallId": "a", "status": word})]).status(), status);
+        }
+        let plain = told(&[json!({"toolCallId": "a", "kind": "execute", "rawInput": {"command": ["ls", "-l"]}})]);
+        assert_eq!(plain.details(), [Detail::Command("ls -l".to_owned())]);
+    }
+
+    #[test]
+    fn of_what_is_long_only_what_is_shown_is_remembered() {
+        let long = "x".repeat(200_000);
+        let mut told = told(&[json!({"toolCallId": "a", "rawInput": {"text": long}, "rawOutput": long,
+            "content": [{"type": "content", "content": {"type": "text", "text": long}},
+                {"type": "diff", "path": "/n", "oldText": "a", "newText": "b"}]})]);
+        assert_eq!(told.output().len(), 2);
+        told.settle();
+        let [Output::Text(shown)] = &told.output()[..] else { panic!("one text") };
+        assert_eq!(shown.len(), bounds::SHOWN_OF_RESULT);
+        assert!(told.input().to_string().len() < 2 * bounds::SHOWN_OF_RESULT);
     }
 
     #[test]

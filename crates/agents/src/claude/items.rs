@@ -24,7 +24,7 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// What is under way.
 #[derive(Debug)]
-pub(super) struct Items {
+pub(crate) struct Items {
     /// Stands before every key: ids may come again, in another turn or from another process.
     life: u64,
     /// The message that grows, and its blocks by index.
@@ -263,5 +263,125 @@ fn body(kind: Kind, text: String) -> Body {
     match kind {
         Kind::Thought => Body::Thought { text, action: None, tokens: None },
         Kind::Text | Kind::Tool => Body::Text { text, attachments: Vec::new() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use wh_wire::claude::{Incoming, Message, decode};
+
+    use super::*;
+
+    fn read(line: &Value) -> Message {
+        match decode(line.to_string().as_bytes()) {
+            Ok(Incoming::Message(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn say(items: &mut Items, line: Value, denied: &[&str]) -> Vec<Report> {
+        let denied: Vec<String> = denied.iter().map(|id| (*id).to_owned()).collect();
+        match read(&line) {
+            Message::Stream(message) => items.stream(message),
+            Message::Assistant(message) => items.assistant(*message),
+            Message::User(message) => items.user(&message, &denied),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn event(items: &mut Items, event: Value) -> Vec<Report> {
+        say(items, json!({"type": "stream_event", "event": event}), &[])
+    }
+
+    fn key(report: &Report) -> String {
+        match report {
+            Report::Item { key, .. } | Report::Grew { key, .. } | Report::Finished(key) | Report::Retracted(key) => {
+                key.clone()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn status(report: &Report) -> ToolStatus {
+        match report {
+            Report::Item { body: Body::Tool(call), .. } => call.status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn call(items: &mut Items, id: &str) -> Vec<Report> {
+        let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}});
+        say(
+            items,
+            json!({"type": "assistant", "uuid": format!("f-{id}"), "message": {"id": "m", "content": [call]}}),
+            &[],
+        )
+    }
+
+    fn result(items: &mut Items, id: &str, is_error: bool, denied: &[&str]) -> Vec<Report> {
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": "x", "is_error": is_error});
+        say(items, json!({"type": "user", "message": {"role": "user", "content": [result]}}), denied)
+    }
+
+    #[test]
+    fn a_thought_and_a_text_grow_and_end_as_they_have_grown() {
+        let mut items = Items::default();
+        assert_eq!(event(&mut items, json!({"type": "content_block_stop", "index": 0})), [], "of nothing");
+        event(&mut items, json!({"type": "message_start", "message": {"id": "m", "content": []}}));
+        let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
+        let began = event(&mut items, json!({"type": "content_block_start", "index": 0, "content_block": thinking}));
+        assert!(matches!(&began[..], [Report::Item { body: Body::Thought { .. }, done: false, .. }]), "{began:?}");
+        let text = json!({"type": "text", "text": ""});
+        assert_eq!(event(&mut items, json!({"type": "content_block_start", "index": 1, "content_block": text})), []);
+        let delta = json!({"type": "thinking_delta", "thinking": "hm"});
+        let grew = event(&mut items, json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+        assert_eq!(key(&grew[0]), key(&began[0]));
+        assert_eq!(event(&mut items, json!({"type": "content_block_stop", "index": 1})), [], "nothing was said");
+        let ended = event(&mut items, json!({"type": "content_block_stop", "index": 0}));
+        assert_eq!(ended, [Report::Finished(key(&began[0]))]);
+        assert_eq!(event(&mut items, json!({"type": "message_stop"})), []);
+    }
+
+    #[test]
+    fn a_call_fares_as_its_result_says_or_as_somebody_has_decided() {
+        let mut items = Items::default();
+        for id in ["good", "bad", "no", "open"] {
+            assert_eq!(status(&call(&mut items, id)[0]), ToolStatus::Running);
+        }
+        assert_eq!(items.waits("no", ToolStatus::Pending).map(|report| status(&report)), Some(ToolStatus::Pending));
+        assert_eq!(items.waits("other", ToolStatus::Pending), None);
+        assert_eq!(status(&result(&mut items, "good", false, &[])[0]), ToolStatus::Completed);
+        assert_eq!(status(&result(&mut items, "bad", true, &[])[0]), ToolStatus::Failed);
+        assert_eq!(status(&result(&mut items, "no", true, &["no"])[0]), ToolStatus::Denied);
+        assert_eq!(result(&mut items, "good", false, &[]), [], "once");
+        assert_eq!(items.end().iter().map(status).collect::<Vec<_>>(), [ToolStatus::Cancelled]);
+    }
+
+    #[test]
+    fn the_same_id_in_another_turn_is_another_item() {
+        let mut items = Items::default();
+        let first = key(&call(&mut items, "t")[0]);
+        items.end();
+        assert_ne!(key(&call(&mut items, "t")[0]), first);
+        assert_ne!(key(&call(&mut Items::default(), "t")[0]), first, "and from another process");
+    }
+
+    #[test]
+    fn a_frame_is_taken_back_with_what_it_made_and_a_subagent_stays_within_its_call() {
+        let mut items = Items::default();
+        let made = key(&call(&mut items, "t")[0]);
+        let text = json!([{"type": "text", "text": "instead"}]);
+        let instead = json!({"type": "assistant", "supersedes": ["f-t"], "message": {"id": "n", "content": text}});
+        let reports = say(&mut items, instead, &[]);
+        assert_eq!(reports[0], Report::Retracted(made));
+        assert!(
+            matches!(&reports[1], Report::Item { body: Body::Text { text, .. }, done: true, .. } if text == "instead")
+        );
+        assert_eq!(items.retract("f-t"), []);
+        let within = json!({"type": "assistant", "parent_tool_use_id": "t", "message": {"id": "s", "content": text}});
+        assert_eq!(say(&mut items, within, &[]), []);
+        let nothing = json!([{"type": "text", "text": "(no content)"}]);
+        assert_eq!(say(&mut items, json!({"type": "assistant", "message": {"id": "o", "content": nothing}}), &[]), []);
     }
 }

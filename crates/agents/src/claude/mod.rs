@@ -3,7 +3,7 @@
 mod calls;
 mod harness;
 mod history;
-mod items;
+pub(crate) mod items;
 mod manage;
 mod questions;
 mod tools;

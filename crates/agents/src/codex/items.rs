@@ -14,7 +14,7 @@ const MOST_OPEN: usize = 1024;
 
 /// What is under way. Codex's ids are unique within a turn at best; ours are within the session.
 #[derive(Debug, Default)]
-pub(super) struct Items {
+pub(crate) struct Items {
     made: u64,
     /// By the ids of turn and item.
     open: HashMap<(String, String), Entry>,
@@ -284,5 +284,54 @@ mod tests {
         assert_eq!(key(&items.end()), ("i1".to_owned(), true));
         assert_eq!(items.plan(None, &[]).len(), 1, "another turn has another plan");
         assert_eq!(key(&items.end()).0, "i2");
+    }
+
+    #[test]
+    fn changes_that_change_are_shown_anew_and_what_nobody_knows_is_passed_over() {
+        use wh_wire::codex::ChangeKind;
+
+        let change = |diff: &str| Change { path: "a".to_owned(), kind: ChangeKind::Add, diff: diff.to_owned() };
+        let mut items = Items::default();
+        let kind = ItemKind::FileChange { changes: vec![change("x")], status: Status::InProgress };
+        items.item(turn(), Item { id: "f".to_owned(), kind }, false);
+        assert_eq!(items.changes("f").len(), 1);
+        assert_eq!(items.changes("other"), []);
+        let anew = items.patch(turn(), "f".to_owned(), vec![change("x"), change("y")]);
+        assert!(
+            matches!(&anew[..], [Report::Item { body: Body::Tool(card), done: false, .. }] if card.output.len() == 2)
+        );
+        assert_eq!(items.patch(turn(), "other".to_owned(), Vec::new()), []);
+        assert_eq!(items.think(turn(), "f".to_owned(), Some("x".to_owned()), false), [], "a change does not think");
+        assert_eq!(items.waits("other", ToolStatus::Pending), None);
+        let compacted = items.item(turn(), Item { id: "c".to_owned(), kind: ItemKind::Compaction }, true);
+        assert!(matches!(&compacted[..], [Report::Notice(Level::Info, _)]));
+        let unknown = ItemKind::Unknown(serde_json::json!({"type": "dreaming"}));
+        assert_eq!(items.item(turn(), Item { id: "u".to_owned(), kind: unknown }, true), []);
+        let call = wh_wire::codex::ToolUse {
+            of: "mcpToolCall".to_owned(),
+            server: None,
+            name: "t".to_owned(),
+            input: serde_json::Value::Null,
+            status: Status::Completed,
+            output: None,
+        };
+        let used = items.item(turn(), Item { id: "t".to_owned(), kind: ItemKind::Tool(call) }, true);
+        assert!(matches!(&used[..], [Report::Item { done: true, .. }]));
+    }
+
+    #[test]
+    fn a_thought_in_short_has_parts() {
+        let mut items = Items::default();
+        items.item(turn(), thought("r", &[]), false);
+        assert_eq!(items.think(turn(), "r".to_owned(), None, false), [], "before anything was thought");
+        let grew = |text: &str| [Report::Grew { key: "i1".to_owned(), text: text.to_owned(), tokens: None }];
+        assert_eq!(items.think(turn(), "r".to_owned(), Some("one".to_owned()), false), grew("one"));
+        assert_eq!(items.think(turn(), "r".to_owned(), None, false), grew("\n\n"));
+        assert_eq!(items.think(turn(), "r".to_owned(), Some("in full".to_owned()), true), [], "in short is enough");
+        let done = items.item(turn(), thought("r", &["one", "two"]), true);
+        assert!(matches!(&done[..], [Report::Item { body: Body::Thought { text, .. }, .. }] if text == "one\n\ntwo"));
+        assert_eq!(items.item(turn(), thought("s", &[]), true), [], "a thought of nothing");
+        items.item(turn(), thought("t", &[]), false);
+        assert_eq!(items.end(), [Report::Retracted("i3".to_owned())]);
     }
 }

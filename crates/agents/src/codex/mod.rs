@@ -2,7 +2,7 @@
 
 mod calls;
 mod harness;
-mod items;
+pub(crate) mod items;
 mod manage;
 mod modes;
 mod questions;

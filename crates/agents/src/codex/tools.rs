@@ -216,6 +216,44 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_allowed_searched_or_deleted_is_shown_so() {
+        let declined = Command { command: "ls".to_owned(), status: Status::Declined, ..Command::default() };
+        assert_eq!(command(&declined, true).status, ToolStatus::Denied);
+        let failed = Command { status: Status::Failed, output: Some("no".to_owned()), ..Command::default() };
+        assert_eq!((command(&failed, true).status, command(&failed, true).output.len()), (ToolStatus::Failed, 1));
+        assert_eq!(command(&Command::default(), false).status, ToolStatus::Running);
+        assert_eq!(command(&Command::default(), true).status, ToolStatus::Completed, "over, and no word of how");
+        let listed = Command { actions: vec![("listFiles".to_owned(), "ls".to_owned())], ..Command::default() };
+        assert_eq!(command(&listed, false).kind, ToolKind::Search);
+        let gone = Change { path: "g".to_owned(), kind: ChangeKind::Delete, diff: "all\n".to_owned() };
+        let moved = ChangeKind::Update { moved: Some("n".to_owned()) };
+        let moved = Change { path: "m".to_owned(), kind: moved, diff: "@@\nodd\n".to_owned() };
+        assert_eq!(changes(&[], Status::InProgress, false).title, "edit");
+        let Detail::Diff { path, old, new } = &details(&[gone])[0] else { panic!("a change") };
+        assert_eq!((path.as_str(), old.as_deref(), new.as_str()), ("g", Some("all\n"), ""));
+        let Detail::Diff { path, new, .. } = &details(&[moved])[0] else { panic!("a change") };
+        assert_eq!((path.as_str(), new.as_str()), ("m → n", "odd\n"));
+    }
+
+    #[test]
+    fn other_tools_say_whose_they_are_and_what_for() {
+        let used = |of: &str, server: Option<&str>, input: Value| ToolUse {
+            of: of.to_owned(),
+            server: server.map(str::to_owned),
+            name: "seek".to_owned(),
+            input,
+            status: Status::Completed,
+            output: Some("found".to_owned()),
+        };
+        let card = call(&used("webSearch", None, json!("a wheel\nand more")), true);
+        assert_eq!((card.title.as_str(), card.kind), ("seek a wheel", ToolKind::Fetch));
+        let card = call(&used("mcpToolCall", Some("desk"), json!({})), true);
+        assert_eq!((card.title.as_str(), card.kind), ("desk: seek", ToolKind::Other));
+        assert_eq!(call(&used("imageView", None, json!("/a.png")), false).kind, ToolKind::Read);
+        assert_eq!(card.output, [Output::Text("found".to_owned())]);
+    }
+
+    #[test]
     fn a_plan_says_how_far_it_is() {
         let step = |step: &str, status| PlanStep { step: step.to_owned(), status };
         let steps = [step("look", StepStatus::Completed), step("leap", StepStatus::InProgress)];

@@ -62,7 +62,8 @@ impl Receipts {
     }
 
     fn settle(&mut self, fate: Fate, ready: impl Fn(u64) -> bool) {
-        while let Some((_, id)) = self.waiting.pop_front_if(|(end, _)| ready(*end)) {
+        while self.waiting.front().is_some_and(|(end, _)| ready(*end)) {
+            let Some((_, id)) = self.waiting.pop_front() else { return };
             if let Some(taken) = self.known.get_mut(&id) {
                 taken.fate = fate;
             }

@@ -246,6 +246,67 @@ mod tests {
         assert_eq!((boundary("aé", 2), boundary("aé", 3), boundary("aé", 9), boundary("", 3)), (1, 3, 3, 0));
     }
 
+    fn item(body: Body, extent: Option<Extent>) -> Item {
+        let (at, progress) = (std::time::SystemTime::UNIX_EPOCH, crate::space::item::Progress::Done);
+        Item { id: "i1".into(), from: "demo".into(), to: None, turn: None, at, body, progress, extent }
+    }
+
+    fn text(words: &str) -> Body {
+        Body::Text { text: words.to_owned(), attachments: Vec::new() }
+    }
+
+    fn tool(output: Vec<Output>) -> Body {
+        use crate::space::item::{ToolCall, ToolKind, ToolStatus};
+        let (name, title, input) = ("t".to_owned(), "T".to_owned(), serde_json::json!({"a": ["b", 1]}));
+        Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status: ToolStatus::Completed, output })
+    }
+
+    #[test]
+    fn a_part_is_what_the_item_holds_or_what_is_read() {
+        let whole = item(text("hé"), None);
+        let part = whole.piece(0, 2, |_| None).unwrap();
+        assert_eq!((part.text.as_str(), part.next), ("h", Some(1)), "no character is cut");
+        assert_eq!(whole.piece(1, 9, |_| None).unwrap().next, None);
+        assert_eq!(whole.piece(3, 9, |_| None).unwrap().text, "");
+        assert_eq!(whole.piece(4, 9, |_| None), Err(NoPiece::BeyondTheEnd(3)));
+        let extent = Extent { shown: 2, whole: 9 };
+        let cut = item(tool(vec![Output::Text("ab".to_owned())]), Some(extent));
+        assert_eq!(cut.piece(0, 9, |_| None).unwrap().next, Some(2));
+        let read = cut.piece(2, 9, |offset| (offset == 2).then(|| "cdefghi".to_owned())).unwrap();
+        assert_eq!((read.text.as_str(), read.next, read.extent), ("cdefghi", None, extent));
+        assert_eq!(cut.piece(2, 9, |_| None), Err(NoPiece::NotKept));
+        assert_eq!((cut.extent(), whole.extent()), (Some(extent), Some(Extent { shown: 3, whole: 3 })));
+        let act = item(Body::Act { kind: "a".to_owned(), payload: Value::Null, about: Vec::new() }, None);
+        assert_eq!((act.piece(0, 9, |_| None), act.extent()), (Err(NoPiece::NoOutput), None));
+    }
+
+    #[test]
+    fn what_is_longer_weighs_more() {
+        use crate::space::item::Level;
+        use crate::space::question::{Question, QuestionKind};
+        let long = || "x".repeat(1000);
+        let diff = Output::Diff { path: long(), old: Some(long()), new: long() };
+        let details = vec![
+            Detail::Command(long()),
+            Detail::Diff { path: "a".to_owned(), old: None, new: long() },
+            Detail::Input { tool: "t".to_owned(), input: Value::String(long()) },
+        ];
+        let (kind, options) = (QuestionKind::Text, Vec::new());
+        let question = Question { kind, title: String::new(), details, options, accepts_text: true, preselects: false };
+        let bodies = [
+            (text(&long()), 1000),
+            (Body::Thought { text: long(), action: None, tokens: None }, 1000),
+            (tool(vec![diff, Output::Text(long())]), 4000),
+            (Body::Question { question, closing: None }, 3000),
+            (Body::Notice { level: Level::Info, topic: "t".to_owned(), lines: vec![long(), long()] }, 2000),
+            (Body::Act { kind: "a".to_owned(), payload: serde_json::json!([long()]), about: Vec::new() }, 1000),
+        ];
+        for (body, least) in bodies {
+            let weight = item(body, None).weight();
+            assert!((least..least + 600).contains(&weight), "{weight} for {least}");
+        }
+    }
+
     #[test]
     fn pieces_of_output_stand_on_lines_of_their_own() {
         let text = |text: &str| Output::Text(text.to_owned());

@@ -133,6 +133,20 @@ fn a_turn_says_why_it_is_over_and_what_it_took() {
 }
 
 #[test]
+fn what_is_no_text_is_named_in_words() {
+    let words = |block: Value| ContentBlock::from(block).words();
+    assert_eq!(words(json!({"type": "image", "data": "…"})), "[image]");
+    assert_eq!(words(json!({"type": "audio"})), "[audio]");
+    assert_eq!(words(json!({"type": "resource_link", "uri": "file:///a", "name": "a"})), "[a: file:///a]");
+    assert_eq!(words(json!({"type": "resource_link", "uri": "file:///a"})), "[file:///a]");
+    assert_eq!(words(json!({"type": "resource", "resource": {"uri": "file:///a", "text": "all"}})), "all");
+    assert_eq!(words(json!({"type": "resource", "resource": {"uri": "file:///a"}})), "[file:///a]");
+    assert_eq!(words(json!({"type": "hologram"})), "[hologram]");
+    assert_eq!(words(json!({"type": "resource"})), "[resource]", "one without an address is nothing that is known");
+    assert_eq!(ContentBlock::default().words(), "");
+}
+
+#[test]
 fn what_nobody_knows_is_kept_as_it_came() {
     let raw = json!({"sessionUpdate": "dance", "steps": [1, 2]});
     let update: SessionUpdate = read(json!({"sessionId": 7, "update": raw}));

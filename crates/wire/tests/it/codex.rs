@@ -4,8 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use wh_wire::codex::{
-    Account, Ask, Client, Decision, ItemKind, McpServer, Model, Notification, Sandbox, Settings, Started, Status,
-    Thread, ThreadStatus, Tokens, Turn, TurnStatus, interrupt, settings, start, steer, turn,
+    Account, Ask, Change, ChangeKind, Client, Decision, Item, ItemKind, McpServer, Model, Notification, Sandbox,
+    Settings, Started, Status, StepStatus, Thread, ThreadStatus, Tokens, Turn, TurnStatus, interrupt, settings, start,
+    steer, turn,
 };
 
 /// The lines of both captures: true if they come from the agent.
@@ -171,6 +172,89 @@ fn items_of_other_tools_and_those_nobody_knows_are_kept() {
     );
     let strange = json!({"type": "dreaming", "id": "d", "of": "sheep"});
     assert_eq!(read(strange.clone()), ItemKind::Unknown(strange));
+}
+
+#[test]
+fn every_kind_of_item_is_read_for_what_it_is() {
+    let read = |item: Value| Item::read(&item).unwrap().kind;
+    assert_eq!(read(json!({"type": "userMessage", "id": "u"})), ItemKind::User);
+    assert_eq!(read(json!({"type": "plan", "id": "p", "text": "dig"})), ItemKind::Plan { text: "dig".to_owned() });
+    assert_eq!(read(json!({"type": "contextCompaction", "id": "c"})), ItemKind::Compaction);
+    let review = json!({"type": "exitedReviewMode", "id": "r", "review": "fine"});
+    assert_eq!(read(review), ItemKind::Review { text: "fine".to_owned() });
+    let tool = |item: Value| match read(item) {
+        ItemKind::Tool(call) => (call.name, call.input, call.output, call.status),
+        other => panic!("{other:?}"),
+    };
+    let search = json!({"type": "webSearch", "id": "w", "query": "", "action": {"type": "openPage", "url": "x.test"}});
+    assert_eq!(tool(search), ("web search".to_owned(), json!("x.test"), None, Status::InProgress));
+    let image = json!({"type": "imageView", "id": "i", "path": "/a.png", "status": "declined"});
+    assert_eq!(tool(image), ("view image".to_owned(), json!("/a.png"), None, Status::Declined));
+    let helper =
+        json!({"type": "collabAgentToolCall", "id": "h", "tool": "spawn", "prompt": "help", "status": "failed"});
+    assert_eq!(tool(helper), ("spawn".to_owned(), json!("help"), None, Status::Failed));
+    let own = json!({"type": "dynamicToolCall", "id": "o", "namespace": "desk", "tool": "draw", "arguments": {"n": 1},
+        "status": "completed", "contentItems": [{"type": "text", "text": "a"}, {"type": "image"}]});
+    let expected = ("draw".to_owned(), json!({"n": 1}), Some("a\n[image]".to_owned()), Status::Completed);
+    assert_eq!(tool(own), expected);
+    let refused = json!({"type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "error": {"message": "no"}});
+    assert_eq!(tool(refused).2.as_deref(), Some("no"));
+    assert_eq!(Item::read(&json!({"type": "plan"})), None, "without an id it is nothing");
+}
+
+#[test]
+fn changes_are_new_files_files_that_go_and_files_that_move() {
+    let changes = Change::list(&json!({"changes": [
+        {"path": "a", "kind": "add", "diff": "x"},
+        {"path": "b", "kind": {"type": "delete"}},
+        {"path": "c", "kind": {"type": "update", "move_path": "d"}, "diff": "@@"},
+        {"kind": "add"},
+    ]}));
+    let kinds: Vec<ChangeKind> = changes.into_iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, [ChangeKind::Add, ChangeKind::Delete, ChangeKind::Update { moved: Some("d".to_owned()) }]);
+}
+
+#[test]
+fn plans_thoughts_and_warnings_are_read() {
+    let plan = json!({"threadId": "T", "explanation": "so", "plan": [
+        {"step": "a", "status": "completed"}, {"step": "b", "status": "inProgress"}, {"step": "c"}, {"status": "x"}]});
+    let Notification::PlanUpdated { steps, explanation, .. } = Notification::read("turn/plan/updated", plan) else {
+        panic!("a plan")
+    };
+    let statuses: Vec<StepStatus> = steps.iter().map(|step| step.status).collect();
+    assert_eq!(statuses, [StepStatus::Completed, StepStatus::InProgress, StepStatus::Pending]);
+    assert_eq!(explanation.as_deref(), Some("so"));
+    let thought = |method: &str| match Notification::read(method, json!({"itemId": "r", "delta": "hm"})) {
+        Notification::Thought { text, full, .. } => (text, full),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(thought("item/reasoning/textDelta"), (Some("hm".to_owned()), true));
+    assert_eq!(thought("item/reasoning/summaryTextDelta"), (Some("hm".to_owned()), false));
+    assert_eq!(thought("item/reasoning/summaryPartAdded"), (None, false));
+    let warning = |method: &str, params: Value| match Notification::read(method, params) {
+        Notification::Warning { text } => text,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(warning("warning", json!({"message": "careful"})), "careful");
+    assert_eq!(warning("configWarning", json!({"summary": "odd", "details": "line 3"})), "odd line 3");
+    assert_eq!(warning("deprecationNotice", json!({"summary": "old", "details": ""})), "old");
+    let server = json!({"name": "desk", "status": "failed", "error": "no such file"});
+    assert_eq!(warning("mcpServer/startupStatus/updated", server), "the MCP server desk did not start: no such file");
+    let rerouted = Notification::read("model/rerouted", json!({"fromModel": "a", "toModel": "b"}));
+    assert_eq!(rerouted, Notification::Rerouted { from: "a".to_owned(), to: "b".to_owned() });
+    let patch = json!({"itemId": "f", "changes": [{"path": "a", "kind": "add"}]});
+    assert!(matches!(Notification::read("item/fileChange/patchUpdated", patch),
+        Notification::PatchUpdated { changes, .. } if changes.len() == 1));
+    let status = |word: &str| match Notification::read("thread/status/changed", json!({"status": {"type": word}})) {
+        Notification::Status { status, .. } => status,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        ["active", "idle", "systemError", "asleep"].map(status),
+        [ThreadStatus::Active, ThreadStatus::Idle, ThreadStatus::SystemError, ThreadStatus::Unknown]
+    );
+    let resolved = Notification::read("serverRequest/resolved", json!({"requestId": 7}));
+    assert_eq!(resolved, Notification::Resolved { id: json!(7) });
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

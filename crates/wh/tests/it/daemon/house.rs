@@ -321,12 +321,12 @@ impl Drop for House {
         if let Some(mut daemon) = self.daemon.take()
             && let Err(forced) = process::end(&mut daemon, GRACE)
         {
-            eprintln!("the daemon had to be forced: {forced}");
+            let _ = writeln!(std::io::stderr(), "the daemon had to be forced: {forced}");
         }
         // One that a command has started in the background.
         let _ = self.wh(&["daemon", "stop"]).output();
         if std::thread::panicking() {
-            eprintln!("--- the daemon's log\n{}---", self.said());
+            let _ = writeln!(std::io::stderr(), "--- the daemon's log\n{}---", self.said());
         }
     }
 }

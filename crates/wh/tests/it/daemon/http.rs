@@ -133,7 +133,7 @@ fn a_stream_below_a_session_tells_what_happens_in_it() {
         if let Some(token) = token {
             request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
-        tungstenite::client(request, stream)
+        tungstenite::client(request, stream).map_err(|error| error.to_string())
     };
     assert!(open(None).is_err() && open(Some("wrong")).is_err());
     let (mut socket, _) = open(Some(&house.token())).unwrap();

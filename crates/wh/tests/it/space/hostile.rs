@@ -2,6 +2,7 @@
 //! much of it, says what happened, and the next message is answered.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
@@ -90,7 +91,7 @@ impl Hostile {
     #[track_caller]
     fn is_within_bounds(&self) {
         let memory = self.memory();
-        println!("with {}, wh took {} MB at most", self.agent, memory / 1_000_000);
+        let _ = writeln!(std::io::stdout(), "with {}, wh took {} MB at most", self.agent, memory / 1_000_000);
         assert!(memory < MOST_MEMORY, "wh took {} MB", memory / 1_000_000);
     }
 }

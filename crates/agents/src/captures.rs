@@ -1,0 +1,167 @@
+//! What real agents really said, line by line through the translators: every item that begins comes to an end, and what was
+//! said is what is shown.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use wh_core::space::bounds::Bounds;
+use wh_core::space::harness::Report;
+use wh_core::space::item::{Body, ToolCall, ToolStatus};
+use wh_wire::{acp, claude, codex};
+
+/// The lines of an agent in some captures.
+fn said(captures: &[&str]) -> Vec<String> {
+    let lines = captures.iter().flat_map(|capture| capture.lines());
+    lines.filter_map(|line| line.strip_prefix("<- ").map(str::to_owned)).collect()
+}
+
+/// The items that reports make.
+#[derive(Default)]
+struct Made {
+    items: HashMap<String, (Body, bool)>,
+    order: Vec<String>,
+    bounds: Bounds,
+}
+
+impl Made {
+    fn take(&mut self, reports: Vec<Report>) {
+        for report in reports.into_iter().flat_map(|report| self.bounds.pass(report).reports).collect::<Vec<_>>() {
+            match report {
+                Report::Item { key, body, done } => {
+                    if !self.items.contains_key(&key) {
+                        self.order.push(key.clone());
+                    }
+                    let before = self.items.insert(key.clone(), (body, done));
+                    assert!(!before.is_some_and(|(_, was)| was && !done), "{key} was done");
+                }
+                Report::Grew { key, text: more, .. } => {
+                    if !self.items.contains_key(&key) {
+                        self.order.push(key.clone());
+                    }
+                    let none = || (Body::Text { text: String::new(), attachments: Vec::new() }, false);
+                    match &mut self.items.entry(key).or_insert_with(none).0 {
+                        Body::Text { text, .. } | Body::Thought { text, .. } => text.push_str(&more),
+                        _ => {}
+                    }
+                }
+                Report::Finished(key) => self.items.get_mut(&key).expect("what is finished has begun").1 = true,
+                Report::Retracted(key) => {
+                    self.items.remove(&key);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[track_caller]
+    fn all_are_over(&self) {
+        for (key, (body, done)) in &self.items {
+            assert!(done, "{key} has no end: {body:?}");
+            if let Body::Tool(call) = body {
+                assert!(call.status.is_over(), "{call:?}");
+            }
+        }
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        let text = |key: &String| match &self.items.get(key)?.0 {
+            Body::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        };
+        self.order.iter().filter_map(text).collect()
+    }
+
+    fn calls(&self) -> Vec<&ToolCall> {
+        let call = |key: &String| match &self.items.get(key)?.0 {
+            Body::Tool(call) => Some(call),
+            _ => None,
+        };
+        self.order.iter().filter_map(call).collect()
+    }
+}
+
+#[test]
+fn every_line_of_claude_code_becomes_what_it_is() {
+    let captures = [
+        include_str!("../../wire/tests/it/wires/claude-control-1.wire"),
+        include_str!("../../wire/tests/it/wires/claude-control-2.wire"),
+    ];
+    let (mut items, mut made) = (crate::claude::items::Items::default(), Made::default());
+    for line in said(&captures) {
+        match claude::decode(line.as_bytes()).unwrap() {
+            claude::Incoming::Message(claude::Message::Stream(message)) => made.take(items.stream(message)),
+            claude::Incoming::Message(claude::Message::Assistant(message)) => made.take(items.assistant(*message)),
+            claude::Incoming::Message(claude::Message::User(message)) => made.take(items.user(&message, &[])),
+            claude::Incoming::Message(claude::Message::Result(_)) => made.take(items.end()),
+            _ => {}
+        }
+    }
+    made.take(items.end());
+    made.all_are_over();
+    assert_eq!(made.texts(), ["I will run it ", "Done now ", "Done now ", "Done now "]);
+    assert!(made.calls().iter().any(|call| call.status == ToolStatus::Completed), "{:?}", made.calls());
+}
+
+#[test]
+fn every_line_of_codex_becomes_what_it_is() {
+    let captures = [
+        include_str!("../../wire/tests/it/wires/codex-app-server-1.wire"),
+        include_str!("../../wire/tests/it/wires/codex-app-server-2.wire"),
+    ];
+    let (mut items, mut made) = (crate::codex::items::Items::default(), Made::default());
+    for line in said(&captures) {
+        let mut message: Value = serde_json::from_str(&line).unwrap();
+        let Some(method) = message["method"].as_str().map(str::to_owned).filter(|_| message.get("id").is_none()) else {
+            continue;
+        };
+        match codex::Notification::read(&method, message["params"].take()) {
+            codex::Notification::Item { turn, item, done, .. } => made.take(items.item(turn, item, done)),
+            codex::Notification::Delta { turn, item, text, .. } => made.take(items.grow(turn, item, text)),
+            codex::Notification::Thought { turn, item, text, full, .. } => {
+                made.take(items.think(turn, item, text, full));
+            }
+            codex::Notification::PatchUpdated { turn, item, changes, .. } => {
+                made.take(items.patch(turn, item, changes));
+            }
+            codex::Notification::PlanUpdated { explanation, steps, .. } => {
+                made.take(items.plan(explanation.as_deref(), &steps));
+            }
+            codex::Notification::TurnCompleted { .. } => made.take(items.end()),
+            _ => {}
+        }
+    }
+    made.take(items.end());
+    made.all_are_over();
+    assert!(!made.texts().is_empty() && !made.calls().is_empty(), "{:?} {:?}", made.texts(), made.calls());
+}
+
+#[test]
+fn every_line_of_the_agent_client_protocol_becomes_what_it_is() {
+    let captures = [
+        include_str!("../../wire/tests/it/wires/gemini-acp-1.wire"),
+        include_str!("../../wire/tests/it/wires/gemini-acp-2.wire"),
+        include_str!("../../wire/tests/it/wires/codex-acp-1.wire"),
+    ];
+    let (mut items, mut made) = (crate::acp::items::Items::default(), Made::default());
+    for line in said(&captures) {
+        let mut message: Value = serde_json::from_str(&line).unwrap();
+        if message["method"] != "session/update" {
+            if message["result"]["stopReason"].is_string() {
+                made.take(items.end());
+                items.begin();
+            }
+            continue;
+        }
+        let update: acp::SessionUpdate = acp::read(message["params"].take());
+        match update.update {
+            acp::Update::AgentMessage(chunk) => made.take(items.chunk(crate::acp::items::Voice::Said, chunk)),
+            acp::Update::AgentThought(chunk) => made.take(items.chunk(crate::acp::items::Voice::Thought, chunk)),
+            acp::Update::ToolCall(call) | acp::Update::ToolCallUpdate(call) => made.take(items.call(*call)),
+            acp::Update::Plan(entries) => made.take(items.plan(&entries)),
+            _ => {}
+        }
+    }
+    made.take(items.end());
+    made.all_are_over();
+    assert!(!made.texts().is_empty() && !made.calls().is_empty(), "{:?} {:?}", made.texts(), made.calls());
+}
