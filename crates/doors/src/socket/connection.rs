@@ -146,7 +146,23 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
     }
 }
 
+/// Makes a session, or finds the one that the same wish has made before.
 async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
+    let Some(name) = create.request_id.clone() else {
+        let session = make(door, create).await?;
+        return Ok(Created { session: summary(&session).await, duplicate: false });
+    };
+    let place = door.made.place(&name);
+    let mut duplicate = true;
+    let making = async {
+        duplicate = false;
+        make(door, create).await.map(|session| session.id.clone())
+    };
+    let id = place.get_or_try_init(|| making).await?;
+    Ok(Created { session: summary(&*find(door, id)?).await, duplicate })
+}
+
+async fn make(door: &Door, create: Create) -> Result<Arc<Session>, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     let path = create.cwd.map_or_else(|| PathBuf::from("/"), PathBuf::from);
     let directory = path.canonicalize().ok().filter(|found| path.is_absolute() && found.is_dir());
@@ -169,7 +185,7 @@ async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
         (None, command) => What::Program(command.unwrap_or_default().into_iter().map(OsString::from).collect()),
     };
     let wanted = NewSession { what, name: create.name, team: create.team, directory, size, environment: None };
-    let session = door.daemon.create(wanted).await.map_err(|error| match &error {
+    door.daemon.create(wanted).await.map_err(|error| match &error {
         CreateError::NoSuchAgent { .. } => Failure::new(ErrorCode::AgentNotFound, error.to_string()),
         CreateError::BadName(_) | CreateError::NameTaken(_) | CreateError::Nothing => invalid(error.to_string()),
         CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
@@ -178,6 +194,5 @@ async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
             Failure::new(ErrorCode::InternalError, format!("{message}{hint}"))
         }
         _ => Failure::new(ErrorCode::InternalError, error.to_string()),
-    })?;
-    Ok(Created { session: summary(&session).await, duplicate: false })
+    })
 }

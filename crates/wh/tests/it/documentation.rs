@@ -40,12 +40,24 @@ fn run(script: &str) {
         .args(["-eo", "pipefail", "-c", &script])
         .env("PATH", path)
         .env("XDG_RUNTIME_DIR", directory.path())
+        .env("XDG_STATE_HOME", directory.path().join("state"))
+        .env("XDG_CONFIG_HOME", directory.path().join("config"))
         .current_dir(directory.path())
         .stdin(Stdio::null())
         .output()
         .expect("bash is there");
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}\n--- of\n{script}", String::from_utf8_lossy(&said));
+}
+
+#[test]
+fn the_examples_of_the_daemon_work() {
+    if !present(&["bash", "jq"]) {
+        return;
+    }
+    let blocks = blocks("docs/daemon.md");
+    assert!(blocks.len() > 2, "the page has examples");
+    run(&format!("trap 'wh daemon stop' EXIT\n{}", blocks.join("\n")));
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub struct Create {
     /// The agent's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The caller's name for this wish: the same name starts one session.
+    /// The caller's name for this wish: the same name starts one session, for as long as the daemon lives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }

@@ -8,6 +8,7 @@ mod once;
 mod real;
 mod references;
 mod shells;
+mod socket;
 
 use serde_json::{Value, json};
 
