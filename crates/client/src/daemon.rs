@@ -42,6 +42,12 @@ pub trait Daemon: Send + Sync {
         self.session(id).filter(|session| session.id == id)
     }
 
+    /// Whether the one of this id was an earlier daemon's and is about to be here again.
+    fn is_returning(&self, id: &str) -> bool {
+        let _ = id;
+        false
+    }
+
     /// Makes one.
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>>;
 

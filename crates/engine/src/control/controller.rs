@@ -165,6 +165,7 @@ fn verdict(came: &Came) -> Verdict {
     Verdict { result: came.result, duplicate: false, detail: came.detail.clone(), error: came.error }
 }
 
+/// Something of wh's own does not work, and nothing was done.
 fn failed(what: &str, error: &dyn std::fmt::Display) -> Verdict {
     Verdict {
         result: ControlResult::InternalError,
@@ -221,6 +222,8 @@ impl Inner {
     }
 
     async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal) -> Verdict {
+        // Asked first: one that comes back in between is then there.
+        let returning = self.daemon.is_returning(&request.key.session_id);
         let session = self.daemon.session_by_id(&request.key.session_id);
         let target = session.as_deref().map(target);
         let admitted = match self.gate().admit(request, principal, target.as_ref(), SystemTime::now()) {
@@ -233,7 +236,7 @@ impl Inner {
             Ok(None) => {}
             Err(error) => return failed("what was heard before cannot be read; nothing was done", &error),
         }
-        if let Err(came) = execute::liveness(session.as_deref(), &request.action).await {
+        if let Err(came) = execute::liveness(session.as_deref(), returning, &request.action).await {
             return verdict(&came);
         }
         let deed = match self.deed(request).await {
@@ -304,11 +307,11 @@ impl Inner {
                 Err(error) => {
                     let inner = Arc::clone(self);
                     let words = format!(
-                        "{}, but that could not be written down",
+                        "{}, but that could not be written down; ask again under the same request_id",
                         came.detail.as_deref().unwrap_or("it was carried out")
                     );
                     tokio::spawn(async move { inner.settle_later(key, came).await });
-                    failed(&words, &error)
+                    Verdict { error: Some("not_written"), ..failed(&words, &error) }
                 }
             },
             Outcome::Later(conversation, id) => {
@@ -339,8 +342,9 @@ impl Inner {
     /// The same, until it is written down. wh may end before that; then the request is known to have been cut off.
     async fn settle_later(&self, key: Key, came: Came) {
         while let Err(error) = self.settle(key.clone(), &came).await {
-            if matches!(error, crate::store::StoreError::Settled { .. }) {
-                return;
+            use crate::store::StoreError::{Closed, NoSuchRequest, Settled};
+            if matches!(error, Settled { .. } | NoSuchRequest(_) | Closed) {
+                return warn!(%error, "a result is not written down");
             }
             warn!(%error, "a result is not written down yet");
             tokio::time::sleep(TRY_AGAIN).await;

@@ -11,7 +11,7 @@ use wh_core::session::{LONGEST_QUEUE, Refusal as TerminalRefusal};
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
 use wh_core::space::question::{Answer, Meaning};
-use wh_core::space::receipt::Stage;
+use wh_core::space::receipt::{Receipt, Stage};
 use wh_core::space::{ItemId, ParticipantId};
 use wh_wire::socket::{ControlAction, ControlAnswer, ControlResult, Decision};
 
@@ -50,9 +50,13 @@ pub(super) enum Deed {
     Answer(ControlAnswer),
 }
 
-/// Whether a session can take a message now. What it cannot take has used nothing up.
-pub(super) async fn liveness(session: Option<&Session>, action: &ControlAction) -> Result<(), Came> {
+/// Whether a session can take a message now. What it cannot take has used nothing up. `returning`: if there is none, one may come
+/// back that an earlier daemon had.
+pub(super) async fn liveness(session: Option<&Session>, returning: bool, action: &ControlAction) -> Result<(), Came> {
     let Some(session) = session else {
+        if returning {
+            return Err(Came::nothing(ControlResult::Busy, "the session is being brought back", "busy"));
+        }
         return Err(Came::nothing(ControlResult::NotFound, "there is no such session", "no_session"));
     };
     if let Some((_, _)) = session.ended() {
@@ -237,23 +241,19 @@ impl Agent<'_> {
 
 /// Waits until a message is with its agent, for so long or for good. `None`: not in time.
 pub(super) async fn delivered(conversation: &Conversation, id: &RequestId, patience: Option<Duration>) -> Option<Came> {
-    let gone = || Came::to(ControlResult::NotLive, "the agent is gone", Some("ended"), Reached::Perhaps);
+    let gone = || not_known("the agent is gone");
     let deadline = patience.map(|patience| Instant::now() + patience);
     let Ok(watched) = conversation.space.watch().await else { return Some(gone()) };
     let mut pulse = watched.pulse;
     loop {
         pulse.borrow_and_update();
         let wanted = id.clone();
-        let stage =
-            conversation.space.look(move |state| state.receipts.get(&wanted).map(|one| one.stage.clone())).await;
-        match stage {
+        let reached = conversation.space.look(move |state| state.receipts.get(&wanted).map(far)).await;
+        match reached {
             Err(_) | Ok(None) => return Some(gone()),
-            Ok(Some(Stage::Accepted)) => {}
-            Ok(Some(Stage::Failed(reason))) => {
-                let words = format!("the agent did not take it: {reason}");
-                return Some(Came::to(ControlResult::NotLive, words, Some("failed"), Reached::Perhaps));
-            }
-            Ok(Some(_)) => return Some(Came::ok("the agent has it")),
+            Ok(Some(Far::Accepted)) => {}
+            Ok(Some(Far::Failed(reason))) => return Some(not_known(&reason)),
+            Ok(Some(Far::Delivered)) => return Some(Came::ok("the agent has it")),
         }
         let changed = match deadline {
             Some(deadline) => tokio::time::timeout_at(deadline, pulse.changed()).await.ok()?,
@@ -263,6 +263,29 @@ pub(super) async fn delivered(conversation: &Conversation, id: &RequestId, patie
             return Some(gone());
         }
     }
+}
+
+/// How far a message is, as far as its sender is concerned.
+enum Far {
+    Accepted,
+    Delivered,
+    Failed(String),
+}
+
+/// What was delivered stays delivered, however soon its turn failed after that.
+fn far(receipt: &Receipt) -> Far {
+    let delivered = |(stage, _): &(Stage, _)| !matches!(stage, Stage::Accepted | Stage::Failed(_));
+    match &receipt.stage {
+        _ if receipt.reached.iter().any(delivered) => Far::Delivered,
+        Stage::Failed(reason) => Far::Failed(reason.clone()),
+        _ => Far::Accepted,
+    }
+}
+
+/// Something went wrong between the space and the agent: nobody can say on which side of it the message was.
+fn not_known(reason: &str) -> Came {
+    let words = format!("{reason}; it is not known whether the agent has it");
+    Came::to(ControlResult::InternalError, words, Some("not_known"), Reached::Perhaps)
 }
 
 /// Types into a terminal. A line break is Enter, as it is at a keyboard.

@@ -8,7 +8,7 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -82,6 +82,8 @@ pub struct Sessions {
     all: RwLock<BTreeMap<u64, Arc<Kept>>>,
     next: std::sync::atomic::AtomicU64,
     stopping: AtomicBool,
+    /// Ids of those of an earlier daemon that are not here yet; `None` until it is known which.
+    returning: watch::Sender<Option<HashSet<String>>>,
 }
 
 /// A session, and what is needed in order to end it.
@@ -151,6 +153,7 @@ impl Sessions {
             all: RwLock::default(),
             next: std::sync::atomic::AtomicU64::new(0),
             stopping: AtomicBool::new(false),
+            returning: watch::Sender::new(None),
         })
     }
 
@@ -251,6 +254,10 @@ impl Daemon for Sessions {
             .or_else(|| all.iter().rev().filter(|one| one.ended().is_none()).find(named))
             .or_else(|| all.iter().rev().find(named))
             .cloned()
+    }
+
+    fn is_returning(&self, id: &str) -> bool {
+        self.returning.borrow().as_ref().is_some_and(|ids| ids.contains(id))
     }
 
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>> {

@@ -43,11 +43,15 @@ pub struct Restored {
 }
 
 impl Sessions {
-    /// Brings the sessions of earlier lives back. To be called once, before anybody is let in or as soon after that as may
-    /// be; who is to come back keeps its name meanwhile. Returns when every agent has answered, or was given up.
+    /// Brings the sessions of earlier lives back. To be called once; who is let in after [`Sessions::recalled`] finds
+    /// all of them, here or [returning](wh_client::Daemon::is_returning). Who is to come back keeps its name meanwhile. Returns when every agent has answered, or was given up.
     pub async fn restore(self: &Arc<Self>) -> Result<Restored, StoreError> {
         let Some(store) = self.means.store.clone() else { return Ok(Restored::default()) };
-        let mut records = store.sessions(Which::default()).await?;
+        let listed = store.sessions(Which::default()).await;
+        let living = |one: &&SessionRecord| one.ended.is_none();
+        let ids = listed.iter().flatten().filter(living).map(|one| one.id.clone()).collect();
+        self.returning.send_replace(Some(ids));
+        let mut records = listed?;
         let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
         ends.sort_unstable_by(|one, other| other.cmp(one));
         let oldest = ends.get(MOST_PAST - 1).copied();
@@ -70,6 +74,7 @@ impl Sessions {
             back.push(Box::pin(async move {
                 let lives = sessions.bring_back(&store, number, &record, place < MOST_SESSIONS).await;
                 drop(name);
+                sessions.returning.send_modify(|ids| ids.iter_mut().for_each(|ids| ids.retain(|id| *id != record.id)));
                 lives
             }));
         }
@@ -78,6 +83,13 @@ impl Sessions {
         restored.lost = outcomes.len() - restored.resumed;
         info!(?restored, "the sessions of the daemon before are back");
         Ok(restored)
+    }
+
+    /// Waits until it is known who is to come back: from then on nobody is told that there is no such session.
+    pub async fn recalled(&self) {
+        if self.means.store.is_some() {
+            let _ = self.returning.subscribe().wait_for(Option::is_some).await;
+        }
     }
 
     /// One that ended in an earlier life. Nothing of it is read before somebody asks.

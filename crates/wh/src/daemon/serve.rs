@@ -76,6 +76,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let secret = secret().map_err(|error| failed(&error))?;
     write_private(&place.token(), secret.as_bytes()).map_err(|error| failed(&error))?;
+    sessions.recalled().await;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
     let door =
