@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -I -S
 """An agent of the Agent Client Protocol that keeps a book of what it was told, outside of whoever runs it.
 
-ONCE_PLACE is a folder. Each prompt is a line of JSON in its file `deliveries`, in one write, before the prompt is
-answered. What is in the agent's input is read to its end, also after SIGTERM and when nobody reads its output any more.
+ONCE_PLACE is a folder. Each prompt is a line of JSON in its file `deliveries` (its name, which is the last word of its
+text, and the session), in one write, before the prompt is answered. What is in the agent's input is read to its end, also after SIGTERM and when nobody reads its output any more.
 While it lives it holds a shared lock on the file `alive`: who gets an exclusive one knows that the book is closed.
 
 A prompt that begins with "deaf" is answered, and then nothing is read until the file `hear` is there.
@@ -36,7 +36,7 @@ def reply(asked, result):
 def prompt(asked):
     text = "".join(part.get("text", "") for part in asked["params"]["prompt"])
     conversation = asked["params"]["sessionId"]
-    line = {"session": os.environ.get("WH_SESSION"), "conversation": conversation, "text": text[:200]}
+    line = {"session": os.environ.get("WH_SESSION"), "name": text.rsplit(" ", 1)[-1]}
     os.write(book, (json.dumps(line) + "\n").encode())
     said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "noted"}}
     say({"method": "session/update", "params": {"sessionId": conversation, "update": said}})
@@ -46,6 +46,8 @@ def prompt(asked):
 
 
 for line in sys.stdin.buffer:
+    if not line.endswith(b"\n"):
+        break  # The half of something: whoever was to write the rest is gone.
     asked = json.loads(line)
     method = asked.get("method")
     if method == "initialize":

@@ -38,19 +38,26 @@ pub struct Target {
 pub struct House {
     wh: PathBuf,
     home: TempDir,
+    state: PathBuf,
     running: Option<(Child, Output)>,
 }
 
 impl House {
     /// A home for the daemon of this `wh`, which is not started yet.
     pub fn new(wh: &Path) -> Self {
-        Self::within(wh, &std::env::temp_dir())
+        let home = tempfile::Builder::new().prefix("wh-once.").tempdir().expect("a home for the daemon");
+        let state = home.path().join("state");
+        Self::furnished(wh, home, state)
     }
 
-    /// The same, made within this folder.
-    pub fn within(wh: &Path, folder: &Path) -> Self {
-        let home = tempfile::Builder::new().prefix("wh-once.").tempdir_in(folder).expect("a home for the daemon");
-        let house = Self { wh: wh.to_owned(), home, running: None };
+    /// The same, with what the daemon keeps in a folder that is there already.
+    pub fn keeping(wh: &Path, state: &Path) -> Self {
+        let home = tempfile::Builder::new().prefix("wh-once.").tempdir().expect("a home for the daemon");
+        Self::furnished(wh, home, state.to_owned())
+    }
+
+    fn furnished(wh: &Path, home: TempDir, state: PathBuf) -> Self {
+        let house = Self { wh: wh.to_owned(), home, state, running: None };
         for folder in ["run", "state", "config/wheelhouse", "place", "bin"] {
             fs::create_dir_all(house.at(folder)).expect("a folder of the daemon's");
         }
@@ -90,7 +97,7 @@ impl House {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         command.env("HOME", self.home.path()).env("LANG", "C.UTF-8").env("WH_LOG", "warn");
-        command.env("XDG_RUNTIME_DIR", self.at("run")).env("XDG_STATE_HOME", self.at("state"));
+        command.env("XDG_RUNTIME_DIR", self.at("run")).env("XDG_STATE_HOME", &self.state);
         command.env("XDG_CONFIG_HOME", self.at("config"));
         command
     }
@@ -183,15 +190,14 @@ impl House {
         });
     }
 
-    /// How often each text was delivered to which session: the first word of each prompt, which is its name.
+    /// To which session each request was delivered, and how often, by its name.
     pub fn book(&self) -> HashMap<String, Vec<String>> {
         let text = fs::read_to_string(self.place().join("deliveries")).unwrap_or_default();
         let mut book: HashMap<String, Vec<String>> = HashMap::new();
         for line in text.lines() {
             let entry: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
-            let (text, session) = (entry["text"].as_str(), entry["session"].as_str());
-            let name = text.and_then(|text| text.split(' ').next_back()).unwrap_or_default();
-            book.entry(name.to_owned()).or_default().push(session.unwrap_or_default().to_owned());
+            let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+            book.entry(text("name")).or_default().push(text("session"));
         }
         book
     }

@@ -63,8 +63,15 @@ impl Plan {
         let mut house = House::new(&self.wh);
         house.start();
         let targets: Vec<Target> = (0..self.sessions).map(|number| house.session(&format!("s{number}"))).collect();
-        progress(&format!("{} sessions are there", targets.len()));
         let (socket, token) = (house.socket(), house.token());
+        // What was said in a session is what its agent goes on with later: something is.
+        let mut first = Vec::new();
+        for (number, target) in targets.iter().enumerate() {
+            let message = Message::new(target, format!("first{number}"));
+            let claim = Client::new(&socket, &token).insist(&message, PATIENCE);
+            first.push((message, vec![claim]));
+        }
+        progress(&format!("{} sessions are there", targets.len()));
         let all = Mutex::new(Vec::with_capacity(self.requests));
         let tries = Mutex::new(Tries::default());
         let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -101,7 +108,8 @@ impl Plan {
         let tries = *tries.lock().expect("nobody panics");
         let (kills, sessions, clients) = (self.kills, self.sessions, self.clients);
         let mut account = Account { took, kills, sessions, clients, tries, ..Account::default() };
-        account.hold(&all.into_inner().expect("nobody panics"), &house.book());
+        first.extend(all.into_inner().expect("nobody panics"));
+        account.hold(&first, &house.book());
         account
     }
 

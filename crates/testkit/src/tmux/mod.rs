@@ -211,6 +211,12 @@ impl Tmux {
         command
     }
 
+    /// Gives tmux a command; what it says to that.
+    #[track_caller]
+    pub fn tell(&self, args: &[&str]) -> String {
+        self.expect(args)
+    }
+
     #[track_caller]
     fn expect(&self, args: &[impl AsRef<OsStr>]) -> String {
         self.run(args).unwrap_or_else(|error| panic!("{error}"))

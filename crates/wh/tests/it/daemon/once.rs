@@ -1,9 +1,12 @@
 //! A control message is carried out once, whatever happens to the daemon meanwhile. The full trial is `wh-bench once`.
 
-use std::path::Path;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use wh_testkit::once::Plan;
-use wh_testkit::tools;
+use wh_testkit::once::{Claim, Client, House, Message, Plan};
+use wh_testkit::{PATIENCE, eventually, tools};
 
 use crate::WH;
 
@@ -17,5 +20,155 @@ fn no_request_is_delivered_twice_or_lost_while_the_daemon_is_killed() {
     assert!(account.faults.is_empty(), "{account}\n{}", account.faults.join("\n"));
     // A trial in which nothing arrives would prove nothing.
     assert!(account.arrived >= 250 && account.nothing.is_empty(), "{account}");
-    assert_eq!((account.requests, account.repeated), (300, 30), "{account}");
+    assert_eq!((account.requests, account.repeated), (306, 30), "{account}");
+}
+
+/// Sends it once; how it was acknowledged, in a word and in a word for programs.
+fn once(client: &mut Client<'_>, message: &Message) -> (String, String, bool) {
+    let ack = client.send(message, 0).expect("the daemon answers");
+    let text = |field: &str| ack[field].as_str().unwrap_or_default().to_owned();
+    (text("result"), text("error"), ack["duplicate"] == true)
+}
+
+fn said(result: &str, error: &str, duplicate: bool) -> (String, String, bool) {
+    (result.to_owned(), error.to_owned(), duplicate)
+}
+
+/// How often each of these was delivered.
+fn delivered<const N: usize>(house: &House, names: [&str; N]) -> [usize; N] {
+    let book = house.book();
+    names.map(|name| book.get(name).map_or(0, Vec::len))
+}
+
+#[test]
+fn what_waits_for_an_agent_that_does_not_read_arrives_once() {
+    if !tools::present(&["python3"]) {
+        return;
+    }
+    let mut house = House::new(Path::new(WH));
+    house.start();
+    let target = house.session("deaf");
+    let (socket, token) = (house.socket(), house.token());
+    let mut client = Client::new(&socket, &token);
+    let deaf = Message { prefix: "deaf".to_owned(), ..Message::new(&target, "first") };
+    assert_eq!(client.insist(&deaf, PATIENCE), Claim::Arrived { duplicate: false });
+    // More than a pipe holds: it cannot be written before the agent reads.
+    let large = Message { prefix: "x".repeat(300_000), ..Message::new(&target, "large") };
+    let (result, error, duplicate) = eventually("the first turn is over", || {
+        let answer = once(&mut client, &large);
+        (answer.0 != "busy").then_some(answer)
+    });
+    assert_eq!((result, error, duplicate), said("timeout", "under_way", false));
+    assert_eq!(once(&mut client, &large), said("busy", "under_way", true));
+    let other = Message::new(&target, "other");
+    assert_eq!(once(&mut client, &other), said("busy", "busy", false));
+    fs::write(house.place().join("hear"), "").unwrap();
+    assert_eq!(client.insist(&large, PATIENCE), Claim::Arrived { duplicate: true });
+    assert_eq!(client.insist(&other, PATIENCE), Claim::Arrived { duplicate: false });
+    assert_eq!(once(&mut client, &other), said("ok", "", true));
+
+    // The same, and the daemon is killed before the agent has read it.
+    fs::remove_file(house.place().join("hear")).unwrap();
+    let deaf = Message { prefix: "deaf".to_owned(), ..Message::new(&target, "again") };
+    assert_eq!(client.insist(&deaf, PATIENCE), Claim::Arrived { duplicate: false });
+    let lost = Message { prefix: "x".repeat(300_000), ..Message::new(&target, "lost") };
+    let answer = eventually("that turn is over", || {
+        let answer = once(&mut client, &lost);
+        (answer.0 != "busy").then_some(answer)
+    });
+    assert_eq!(answer, said("timeout", "under_way", false));
+    house.kill();
+    fs::write(house.place().join("hear"), "").unwrap();
+    house.start();
+    assert_eq!(client.insist(&lost, PATIENCE), Claim::Unknown("internal_error, cut_off".to_owned()));
+    let after = Message::new(&target, "after");
+    assert_eq!(client.insist(&after, PATIENCE), Claim::Arrived { duplicate: false });
+    assert_eq!(once(&mut client, &large), said("ok", "", true), "also what was heard before the kill is known");
+    house.stop();
+    house.book_closed();
+    let names = ["first", "large", "other", "again", "lost", "after"];
+    assert_eq!(delivered(&house, names), [1, 1, 1, 1, 0, 1]);
+}
+
+/// Runs a test once more with a small file system of its own. Inside, where that is.
+fn inside(test: &str) -> Option<PathBuf> {
+    const INSIDE: &str = "WH_ONCE_TEST_INSIDE";
+    if let Some(directory) = std::env::var_os(INSIDE) {
+        return Some(PathBuf::from(directory));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let unshare = || {
+        let mut command = Command::new("unshare");
+        if !nix::unistd::geteuid().is_root() {
+            command.args(["--user", "--map-root-user"]);
+        }
+        let script = r#"mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@""#;
+        command.args(["--mount", "sh", "-c", script]).arg(folder.path()).stdin(Stdio::null());
+        command
+    };
+    if !unshare().arg("true").output().is_ok_and(|output| output.status.success()) {
+        // Straight to stderr: what goes through the print macros is swallowed in a test that passes.
+        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no file system of its own can be had here");
+        return None;
+    }
+    let mut again = unshare();
+    again.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(INSIDE, folder.path());
+    let output = again.output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    None
+}
+
+#[test]
+fn on_a_full_disk_nothing_is_done_and_afterwards_everything_once() {
+    if !tools::present(&["python3", "unshare"]) {
+        return;
+    }
+    let name = "daemon::once::on_a_full_disk_nothing_is_done_and_afterwards_everything_once";
+    let Some(disk) = inside(name) else { return };
+    let mut house = House::keeping(Path::new(WH), &disk);
+    house.start();
+    let target = house.session("full");
+    let (socket, token) = (house.socket(), house.token());
+    let mut client = Client::new(&socket, &token);
+    let first = Message::new(&target, "first");
+    assert_eq!(client.insist(&first, PATIENCE), Claim::Arrived { duplicate: false });
+    let ballast = disk.join("ballast");
+    let mut file = fs::File::create(&ballast).unwrap();
+    while file.write_all(&[1; 4096]).is_ok() {}
+    // What the log of the store has room for already still goes through.
+    let (mut refused, mut sent) = (Vec::new(), Vec::new());
+    for number in 0..3000 {
+        let message = Message::new(&target, format!("r{number}"));
+        let answer = eventually("the agent is free", || {
+            let answer = once(&mut client, &message);
+            (answer.0 != "busy").then_some(answer)
+        });
+        match (answer.0.as_str(), answer.1.as_str()) {
+            ("ok", _) => sent.push(message),
+            ("internal_error", "store") => refused.push(message),
+            // It was carried out, and only that could not be written down.
+            ("internal_error", "not_written") => sent.push(message),
+            _ => panic!("{answer:?}"),
+        }
+        if refused.len() == 20 {
+            break;
+        }
+    }
+    assert_eq!(refused.len(), 20, "{} went through", sent.len());
+    let book = house.book();
+    assert!(refused.iter().all(|message| !book.contains_key(&message.request_id)), "{refused:?}");
+    drop(file);
+    fs::remove_file(&ballast).unwrap();
+    for message in &refused {
+        assert_eq!(client.insist(message, PATIENCE), Claim::Arrived { duplicate: false }, "{message:?}");
+    }
+    for message in sent.iter().chain(&refused) {
+        assert_eq!(client.insist(message, PATIENCE), Claim::Arrived { duplicate: true }, "{message:?}");
+    }
+    house.stop();
+    house.book_closed();
+    let book = house.book();
+    assert_eq!(book.len(), 1 + sent.len() + refused.len());
+    assert!(book.values().all(|sessions| sessions.len() == 1), "{book:?}");
 }
