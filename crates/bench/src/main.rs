@@ -7,6 +7,7 @@ mod contenders;
 mod content;
 mod http;
 mod lab;
+mod once;
 mod process;
 mod rows;
 mod spaces;
@@ -20,7 +21,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use table::{Comparison, Row};
 
@@ -33,12 +34,16 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// output, 4 resident memory, 5 CPU time while idle. Of the terminal UI: 6 a frame in a long conversation, 7 key to frame,
 /// 8 CPU time while idle, 9 memory of messages, 10 start to first frame; 7, 8 and 10 beside Codex, Gemini and Claude Code,
 /// offline, where they are installed. Of the daemon's store: 11 requests that are durable, beside bare SQLite. Of the same
-/// agents in a space, beside their own protocol: 12 prompt to first event, 13 a long turn, for each of its events.
+/// agents in a space, beside their own protocol: 12 prompt to first event, 13 a long turn, for each of its events. Of the
+/// daemon: 14 control messages acknowledged, beside bare SQLite, 15 two hundred idle sessions, beside tmux.
 #[derive(Debug, Parser)]
 #[command(name = "wh-bench", version)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     /// Measure only this row; may be repeated
-    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=13))]
+    #[arg(long = "row", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
     rows: Vec<u8>,
 
     /// Few and short rounds: whether it works, not how fast
@@ -46,12 +51,17 @@ struct Arguments {
     quick: bool,
 
     /// The wh to measure [default: the one beside this binary]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     wh: Option<PathBuf>,
 
     /// Measure within the lab, and print the samples
     #[arg(long, hide = true)]
     in_lab: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Once(once::Once),
 }
 
 impl Arguments {
@@ -85,6 +95,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Outcome<()> {
     let setting = Setting { wh: wh(arguments.wh.clone())?, quick: arguments.quick };
+    if let Some(Command::Once(once)) = &arguments.command {
+        return once.run(&setting);
+    }
     if arguments.in_lab {
         return lab::inside(&setting, &arguments.rows);
     }

@@ -16,6 +16,18 @@ pub fn resident(pids: &[i32]) -> Outcome<f64> {
     Ok(bytes)
 }
 
+/// Bytes of these processes together, where what several share is counted once.
+pub fn proportional(pids: &[i32]) -> Outcome<f64> {
+    let mut bytes = 0.0;
+    for pid in pids {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).ok_or("a process without memory")?;
+        let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+        bytes += kibibytes * 1024.0;
+    }
+    Ok(bytes)
+}
+
 /// Seconds that these processes have had a processor, all threads together.
 pub fn cpu_seconds(pids: &[i32]) -> Outcome<f64> {
     let mut nanoseconds = 0.0;

@@ -31,7 +31,9 @@ pub struct ProjectFile {
 /// repository or the person's home. Outside of both nobody knows who the directories above belong to.
 pub fn find(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
-    let ends = |place: &Path| place.join(".git").exists() || home.as_deref() == Some(place);
+    // A folder of that name alone makes no repository; a worktree has a file in its place.
+    let repository = |place: &Path| place.join(".git").is_file() || place.join(".git/HEAD").exists();
+    let ends = |place: &Path| repository(place) || home.as_deref() == Some(place);
     let above = directory.ancestors().position(ends).unwrap_or(0);
     directory.ancestors().take(above + 1).find(|place| is_there(&place.join(NAME))).map(Path::to_owned)
 }
@@ -93,6 +95,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("repo/.git")).unwrap();
+        fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/main").unwrap();
         fs::create_dir_all(root.join("repo/a/b/c")).unwrap();
         make(&root, "");
         let found = |path: &str| find(&root.join(path), None).map(|at| at.strip_prefix(&root).unwrap().to_owned());

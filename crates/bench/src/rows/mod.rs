@@ -1,6 +1,7 @@
 //! The rows of the tables, each a measurement of its own.
 
 mod crowd;
+mod daemon;
 mod flood;
 mod idle;
 mod key;
@@ -25,8 +26,9 @@ type UiMeasurement = fn(&Setting) -> Outcome<Vec<Comparison>>;
 /// Those of wh's UI alone.
 pub const OF_THE_UI: [(u8, UiMeasurement); 2] = [(6, crowd::frames), (9, crowd::memory)];
 
-/// Those of the store, in a table of their own.
-pub const OF_THE_STORE: [(u8, UiMeasurement); 1] = [(11, store::requests)];
+/// Those of the store and of the daemon, in a table of their own.
+pub const OF_THE_STORE: [(u8, UiMeasurement); 3] =
+    [(11, store::requests), (14, daemon::acknowledged), (15, daemon::idle)];
 
 /// Those beside the UIs of real agents, see [`ui`], and beside their own protocols, see [`turns`].
 pub const IN_THE_LAB: [u8; 5] = [7, 8, 10, 12, 13];

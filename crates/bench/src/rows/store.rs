@@ -13,24 +13,24 @@ use crate::table::{Comparison, Measured, Unit, quantile};
 use crate::{Outcome, Setting, say};
 
 /// As many as ask at once.
-const MANY: usize = 16;
+pub(super) const MANY: usize = 16;
 
 const FINGERPRINT: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// What was measured of one who takes part: requests per second of each round, and how long each single request took.
 #[derive(Default)]
-struct Samples {
+pub(super) struct Samples {
     rates: Vec<f64>,
     took: Vec<f64>,
 }
 
 impl Samples {
-    fn add(&mut self, whole: Duration, took: Vec<f64>) {
+    pub(super) fn add(&mut self, whole: Duration, took: Vec<f64>) {
         self.rates.push(took.len() as f64 / whole.as_secs_f64());
         self.took.extend(took);
     }
 
-    fn measured(mut self) -> Measured {
+    pub(super) fn measured(mut self) -> Measured {
         Measured { median: quantile(&mut self.rates, 0.5), p99: quantile(&mut self.took, 0.99) }
     }
 }
@@ -76,7 +76,7 @@ pub fn requests(setting: &Setting) -> Outcome<Vec<Comparison>> {
 }
 
 /// Where a sync reaches a disk: the usual place for temporary files may be memory.
-fn home() -> Outcome<TempDir> {
+pub(super) fn home() -> Outcome<TempDir> {
     let parent = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
     Ok(tempfile::Builder::new().prefix("wh-bench.").tempdir_in(parent)?)
 }
@@ -114,13 +114,13 @@ fn key(many: usize, client: usize, number: usize) -> [String; 4] {
 }
 
 /// SQLite itself.
-struct Bare {
+pub(super) struct Bare {
     connection: Connection,
     begun: usize,
 }
 
 impl Bare {
-    fn open(directory: PathBuf, runtime: &Runtime) -> Outcome<Self> {
+    pub(super) fn open(directory: PathBuf, runtime: &Runtime) -> Outcome<Self> {
         // The store makes the tables; nobody but it has to know them twice.
         runtime.block_on(Store::open(&directory)?.close())?;
         let connection = Connection::open(Path::new(&directory).join(FILE))?;
@@ -133,7 +133,7 @@ impl Bare {
 
     /// As many requests as so many clients would make, with one commit for the beginnings and one for the ends of all
     /// that the clients ask for at the same time.
-    fn requests(&mut self, many: usize, each: usize) -> Outcome<(Duration, Vec<f64>)> {
+    pub(super) fn requests(&mut self, many: usize, each: usize) -> Outcome<(Duration, Vec<f64>)> {
         let whole = Instant::now();
         let mut took = Vec::with_capacity(many * each);
         let connection = &self.connection;

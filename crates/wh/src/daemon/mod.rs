@@ -1,5 +1,5 @@
 //! The daemon from outside: where it is, whether it lives, and how it is started and stopped. What it does is in
-//! [`serve`].
+//! [`serve()`].
 
 mod serve;
 

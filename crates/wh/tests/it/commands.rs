@@ -295,7 +295,7 @@ fn the_run_is_the_one_that_is_named_or_the_only_one() {
     );
     let said = script(empty.path(), "wh ls; wh ls --json");
     assert_eq!((said.code, said.out.as_str()), (0, ""));
-    assert!(said.err.contains("no run has a control plane now"), "{said:?}");
+    assert!(said.err.contains("nothing runs now") && said.err.contains("wh new --agent demo"), "{said:?}");
 
     let one = Wh::start(WH, &["--", "sh", "-c", "echo number-one; exec cat"]);
     one.wait(r#"screen_contains "number-one""#);

@@ -16,7 +16,8 @@ const SURVIVOR: &str =
 const CANNOT_HOLD: &str = "positive_data_acceptance";
 
 /// The paths of a conversation; a plain program has none.
-const CONVERSATION: &str = r"/control/(questions|answer|interrupt|command|receipts/.*|items/.*)|/message|/history";
+const CONVERSATION: &str =
+    r"/control/(questions|answer|interrupt|command|receipts/.*|items/.*)|/agents|/agents/.*|/message|/history";
 
 /// Holds some of the paths of a plain program against their description.
 #[track_caller]

@@ -10,19 +10,32 @@ fn one_connection_takes_many_requests_and_says_what_can_be_asked() {
     let house = House::new();
     let mut talk = house.talk();
     let health = talk.ask("health", &json!({}));
-    assert_eq!((&health["status"], &health["request_id"], &health["payload"]["ok"]), (&json!("ok"), &json!("sock-1"), &json!(true)));
+    assert_eq!(
+        (&health["status"], &health["request_id"], &health["payload"]["ok"]),
+        (&json!("ok"), &json!("sock-1"), &json!(true))
+    );
     let capabilities = talk.ask("capabilities", &json!({}))["payload"].clone();
     assert_eq!(capabilities["control"]["actions"], json!(["stdin", "interrupt", "answer"]));
     assert_eq!(capabilities["control"]["v"], json!([1]));
     let limits = &capabilities["limits"];
-    assert_eq!((&limits["soft_bytes"], &limits["hard_bytes"], &limits["line_bytes"]), (&json!(65_536), &json!(1_048_576), &json!(8_388_608)));
-    assert!(limits["dedupe_secs"].as_u64() >= Some(limits["max_age_secs"].as_u64().unwrap() + limits["max_skew_secs"].as_u64().unwrap()));
+    assert_eq!(
+        (&limits["soft_bytes"], &limits["hard_bytes"], &limits["line_bytes"]),
+        (&json!(65_536), &json!(1_048_576), &json!(8_388_608))
+    );
+    assert!(
+        limits["dedupe_secs"].as_u64()
+            >= Some(limits["max_age_secs"].as_u64().unwrap() + limits["max_skew_secs"].as_u64().unwrap())
+    );
     // Whatever is said to be a command is one.
     for command in capabilities["commands"].as_array().unwrap() {
         let answer = house.talk().ask(command.as_str().unwrap(), &json!({}));
         assert_ne!(answer["error"]["code"], "UNKNOWN_COMMAND", "{command}: {answer}");
     }
-    for (payload, code) in [(json!({}), "MISSING_PARAMETER"), (json!([]), "INVALID_PAYLOAD"), (json!({ "session_id": 7 }), "INVALID_PAYLOAD")] {
+    for (payload, code) in [
+        (json!({}), "MISSING_PARAMETER"),
+        (json!([]), "INVALID_PAYLOAD"),
+        (json!({ "session_id": 7 }), "INVALID_PAYLOAD"),
+    ] {
         assert_eq!(talk.ask("session", &payload)["error"]["code"], code, "{payload}");
     }
     assert_eq!(talk.ask("list", &json!({}))["payload"]["sessions"], json!([]));
@@ -37,11 +50,13 @@ fn the_same_wish_makes_one_session() {
     assert_eq!(made["duplicate"], false, "{made}");
     let again = talk.ask("create", &wish)["payload"].clone();
     assert_eq!((&again["duplicate"], &again["session"]["session_id"]), (&json!(true), &made["session"]["session_id"]));
-    let other = talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-2" }));
+    let other =
+        talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-2" }));
     assert!(other["error"]["message"].as_str().unwrap().contains("lives already"), "{other}");
     // What came to nothing may be wished for again.
     house.ok(&["kill", "a"]);
-    let after = talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-2" }));
+    let after =
+        talk.ask("create", &json!({ "agent": "demo", "name": "a", "cwd": house.work(), "request_id": "wish-2" }));
     assert_eq!(after["payload"]["duplicate"], false, "{after}");
     for (wish, code) in [
         (json!({}), "MISSING_PARAMETER"),
@@ -79,7 +94,8 @@ fn events_are_numbered_and_a_subscription_goes_on_where_it_was_cut_off() {
     assert_eq!(watcher.line()["kind"], "reset", "the state comes first");
     assert_eq!(house.control(&stdin(&session, "one", "hello"))["result"], "ok");
     let lines = until(&mut watcher, "one");
-    let numbers: Vec<u64> = lines.iter().filter(|line| line["kind"] == "event").map(|line| line["seq"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> =
+        lines.iter().filter(|line| line["kind"] == "event").map(|line| line["seq"].as_u64().unwrap()).collect();
     let first = subscribed["seq"].as_u64().unwrap() + 1;
     assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<_>>(), "each once, in order");
     drop(watcher);
@@ -89,7 +105,11 @@ fn events_are_numbered_and_a_subscription_goes_on_where_it_was_cut_off() {
     let mut again = house.talk();
     again.ask("subscribe", &json!({ "session_id": session.id, "after": cursor }));
     let lines = until(&mut again, "two");
-    assert_eq!((&lines[0]["kind"], &lines[0]["seq"]), (&json!("event"), &json!(numbers.last().unwrap() + 1)), "nothing was missed");
+    assert_eq!(
+        (&lines[0]["kind"], &lines[0]["seq"]),
+        (&json!("event"), &json!(numbers.last().unwrap() + 1)),
+        "nothing was missed"
+    );
     // A cursor of another life begins anew, and says so.
     let mut lost = house.talk();
     lost.ask("subscribe", &json!({ "session_id": session.id, "after": { "epoch": "another", "seq": 3 } }));

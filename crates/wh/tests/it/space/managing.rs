@@ -160,7 +160,7 @@ fn agents_come_into_a_space_and_go_on_with_what_they_keep() {
             let lines = answer.json()["lines"].as_array().unwrap().clone();
             lines.iter().map(|line| line.as_str().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
         };
-        let list = command("/agent");
+        let list = command("/agents");
         assert!(list.contains("* demo") && list.contains("logged in by LAB_KEY"), "{list}");
         assert!(command("/status codex").contains("does not take part"));
         assert!(command("/models codex").contains("← default"));
