@@ -355,3 +355,26 @@ fn refused(refusal: &Refusal) -> Came {
     };
     Came::nothing(result, refusal.to_string(), error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_message_that_was_delivered_stays_so_when_its_turn_fails() {
+        let reached = |stages: &[Stage]| {
+            let mut receipt = Receipt::accepted(RequestId::new("r").unwrap(), SystemTime::UNIX_EPOCH);
+            for stage in stages {
+                assert!(receipt.reach(stage.clone(), SystemTime::UNIX_EPOCH));
+            }
+            far(&receipt)
+        };
+        let failed = Stage::Failed("cancelled".to_owned());
+        assert!(matches!(reached(&[]), Far::Accepted));
+        assert!(matches!(reached(&[Stage::Delivered]), Far::Delivered));
+        assert!(matches!(reached(&[Stage::Delivered, failed.clone()]), Far::Delivered));
+        assert!(matches!(reached(&[Stage::Started, Stage::Finished]), Far::Delivered));
+        assert!(matches!(reached(&[failed]), Far::Failed(reason) if reason == "cancelled"));
+    }
+}

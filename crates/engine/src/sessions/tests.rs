@@ -428,3 +428,39 @@ fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
         assert!(!matches!(life.session(&renamed).ended().unwrap().0, Ending::Exited(Exit::Code(_)) | Ending::Lost));
     });
 }
+
+#[test]
+fn who_is_to_come_back_is_here_or_returning_from_the_moment_that_it_is_known() {
+    let home = Home::new();
+    let ids: Vec<String> = home.live(async |life| {
+        let mut ids = Vec::new();
+        for number in 0..6 {
+            ids.push(life.create(home.wanted("mute", &format!("s{number}"))).await.id.clone());
+        }
+        ids
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let store = Store::open(home.state().join("store")).unwrap();
+    runtime.block_on(async {
+        let sessions = Sessions::new(means(store.clone()));
+        assert!(!sessions.is_returning(&ids[0]), "nobody knows of it yet");
+        let restoring = tokio::spawn({
+            let sessions = Arc::clone(&sessions);
+            async move { sessions.restore().await }
+        });
+        sessions.recalled().await;
+        let mut looked = 0;
+        while looked == 0 || !restoring.is_finished() {
+            for id in &ids {
+                // In the order in which a message is looked at.
+                let returning = sessions.is_returning(id);
+                assert!(sessions.session_by_id(id).is_some() || returning, "{id} is nowhere");
+            }
+            assert!(!sessions.is_returning("another"));
+            looked += 1;
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(restoring.await.unwrap().unwrap().resumed, ids.len());
+        assert!(ids.iter().all(|id| !sessions.is_returning(id) && sessions.session_by_id(id).is_some()));
+    });
+}

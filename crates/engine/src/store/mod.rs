@@ -9,7 +9,8 @@
 //!
 //! - **Depth**: 1024 jobs may wait; the next asker waits to be let in. 16 MiB of history may wait; more is refused.
 //! - **Bounds**: [`Limits`]. A request is never forgotten early to make room for another.
-//! - **Age** is told by store time, see `clock.rs`: no setting of the wall clock makes anything older.
+//! - **Age** is told by store time, see `clock.rs`: no setting of the wall clock makes anything older, though it may make a
+//!   request be remembered longer.
 //! - **One engine**: a lock on the directory. A second engine is told who has it.
 //! - **Damage**: a file that fails its check is set aside under a name with the date, and a new one begun; [`Opening`]
 //!   says so, because the requests in it are then not known any more.
