@@ -123,6 +123,8 @@ pub fn idle(setting: &Setting) -> Outcome<Vec<Comparison>> {
     house.start();
     let tmux = Tmux::options(80, 24).history(2000).start(&["sleep", "1000000"]);
     let server: Vec<i32> = vec![tmux.format("#{pid}").trim().parse()?];
+    // tmux 3.3 crashes when a window starts with `manual`.
+    tmux.tell(&["set-option", "-g", "window-size", "latest"]);
     let before = (process::proportional(&processes(&house)?)?, process::proportional(&server)?);
     for number in 0..many {
         terminal(&house, number, &["sleep", "1000000"]);
