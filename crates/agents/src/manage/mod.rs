@@ -1,5 +1,5 @@
 //! Agents asked without a conversation: their own commands are run, and what they print is read. How each of them says
-//! things has a file of its own; [`run`] runs a command, and [`login`] one that takes as long as a person does.
+//! things has a file of its own; `run` runs a command, and [`login`] one that takes as long as a person does.
 
 pub(crate) mod claude;
 pub(crate) mod codex;
