@@ -107,7 +107,7 @@ mod tests {
         let ours = listener.local_addr().unwrap();
         let own = TcpStream::connect(ours).unwrap();
         let mut child = Command::new("bash")
-            .args(["-c", &format!("exec 3<>/dev/tcp/127.0.0.1/{}; env -u WH_SESSION cat", ours.port())])
+            .args(["-c", &format!("exec 3<>/dev/tcp/127.0.0.1/{}; env -u WH_SESSION cat; true", ours.port())])
             .env("WH_SESSION", "s-peer")
             .stdin(Stdio::piped())
             .spawn()
