@@ -2,7 +2,7 @@ mod managing;
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::command::{Command, Done, Refusal, Selector, Setting, Target};
+use super::command::{Command, Done, Refusal, Selector, Setting};
 use super::envelope;
 use super::event::{Activity, Event};
 use super::harness::{Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
@@ -409,16 +409,11 @@ fn a_setting_is_told_to_the_agent_and_not_said_in_the_conversation() {
 
 #[test]
 fn what_is_chosen_from_a_list_is_for_whoever_shows_it() {
-    for (line, list) in [
-        ("/agent", Pick::Agent),
-        ("/agents", Pick::Agent),
-        ("/sessions", Pick::Conversation),
-        ("/resume", Pick::Conversation),
-    ] {
+    for (line, list) in [("/agent", Pick::Agent), ("/sessions", Pick::Conversation), ("/resume", Pick::Conversation)] {
         assert_eq!(slash::parse(line), Ok(Slash::Ui(UiCommand::Pick(list))), "{line}");
     }
-    let target = Command::Target(Target::Only(vec![agent()]));
-    assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(target)));
+    let invited = Command::Manage(Some(agent()), crate::space::roster::Ask::Invite);
+    assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(invited)));
     assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(Command::Call(Some(agent()), Call::Resume))));
     assert_eq!(slash::parse("/tools auto"), Ok(Slash::Ui(UiCommand::Tools(Some(Board::Auto)))));
     assert_eq!(slash::parse("/ui tools"), Ok(Slash::Ui(UiCommand::Tools(None))));

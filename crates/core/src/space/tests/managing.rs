@@ -35,7 +35,7 @@ fn asked(bench: &mut Bench, id: Option<&str>, line: &str) -> (u64, Option<String
 
 #[test]
 fn lines_are_read() {
-    assert_eq!(command("/agent"), manage(None, Ask::Agents));
+    assert_eq!(command("/agents"), manage(None, Ask::Agents));
     assert_eq!(command("/agent codex"), manage(Some("codex"), Ask::Invite));
     assert_eq!(command("/login"), manage(None, Ask::LogIn));
     assert_eq!(command("/login cancel"), manage(None, Ask::StopLogin));
@@ -44,7 +44,7 @@ fn lines_are_read() {
     assert_eq!(command("/login codex x#y"), manage(Some("codex"), Ask::TellLogin("x#y".into())));
     assert!(slash::parse("/login codex two words").is_err());
     assert_eq!(command("/logout codex"), manage(Some("codex"), Ask::LogOut));
-    assert_eq!(command("/sessions"), manage(None, Ask::Conversations));
+    assert_eq!(command("/sessions codex"), manage(Some("codex"), Ask::Conversations));
     assert_eq!(command("/models codex"), Command::Model(Some("codex".into()), None));
     let mcp = |agent: Option<&str>, words: &[&str]| {
         let call = Call::Other { name: "mcp".into(), parameters: json!({ "words": words }) };
@@ -74,7 +74,7 @@ fn who_does_not_take_part_or_cannot_say_it_is_asked_apart() {
     let on = Ask::SwitchMcp { server: "desk".into(), on: true };
     assert_eq!(ask(&mut bench, "/mcp codex enable desk"), ("codex".into(), on));
     assert_eq!(ask(&mut bench, "/login"), ("demo".into(), Ask::LogIn));
-    assert_eq!(ask(&mut bench, "/agent"), (String::new(), Ask::Agents));
+    assert_eq!(ask(&mut bench, "/agents"), (String::new(), Ask::Agents));
     let refused = bench.refused(command("/mcp reconnect desk"));
     assert_eq!(refused, Refusal::NotSupported(agent(), "mcp".into()), "nobody else can do that");
 }
