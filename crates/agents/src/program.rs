@@ -77,6 +77,20 @@ impl Program {
         Some(launch)
     }
 
+    /// The same, where it is asked, with the keeper before it.
+    pub(crate) fn beside(
+        &self,
+        agent: &str,
+        here: &Surroundings,
+        keeper: Option<&Vec<OsString>>,
+    ) -> Result<Launch, StartError> {
+        let mut launch = Launch::new(self.locate(agent, &here.environment)?);
+        launch.environment = self.around(here).environment;
+        launch.directory = Some(here.directory.clone());
+        launch.keeper = keeper.cloned();
+        Ok(launch)
+    }
+
     /// What it finds around it: what it is always started with, and what is there.
     pub(crate) fn around(&self, here: &Surroundings) -> Surroundings {
         let mut environment = self.environment.clone();

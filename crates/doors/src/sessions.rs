@@ -1,13 +1,28 @@
 //! Sessions as every door shows them.
 
+use std::path::PathBuf;
+
 use wh_client::{Ending, Session, What};
 use wh_core::session::Status;
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
-use wh_core::terminal::Exit;
+use wh_core::terminal::{Exit, Size};
 use wh_wire::control::{SessionKind, SessionStatus, SessionSummary};
 
 use crate::time::iso;
+
+/// The size of a session's screen unless the caller wants another.
+pub(crate) const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
+
+/// Where a session works, by its one true name: the daemon's own place when absent. Or what is wrong with it.
+pub(crate) fn directory(wanted: Option<String>) -> Result<PathBuf, String> {
+    let path = wanted.map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    if !path.is_absolute() {
+        return Err(format!("cwd must be an absolute path, and {path:?} is not"));
+    }
+    let entered = path.canonicalize().ok().filter(|path| path.is_dir());
+    entered.ok_or_else(|| format!("{} is not a directory", path.display()))
+}
 
 /// How a session stands now.
 pub(crate) async fn summary(session: &Session) -> SessionSummary {

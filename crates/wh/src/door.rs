@@ -103,6 +103,13 @@ impl DoorArguments {
         Ok(answer.read::<SessionsBody>()?.sessions)
     }
 
+    /// The session that is meant, if one is named: which one a name means is the daemon's to say.
+    pub fn summary(&self) -> Result<Option<SessionSummary>, Failure> {
+        let Some(session) = &self.session else { return Ok(None) };
+        let path = format!("/sessions/{}", percent_encoded(session));
+        self.daemon_call(Method::GET, &path, None, PATIENCE)?.read().map(Some)
+    }
+
     /// Asks the daemon for something that is not one session's.
     pub fn daemon_call(
         &self,

@@ -43,7 +43,7 @@ impl Entry {
             port,
             url,
             command,
-            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+            started_at: now(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let path = directory.join(format!("run-{pid}.json"));
@@ -103,6 +103,11 @@ pub fn directory() -> io::Result<PathBuf> {
 
 fn explain(path: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("runtime directory {}: {problem}; set XDG_RUNTIME_DIR to another", path.display()))
+}
+
+/// This moment, as the files here tell it.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
 /// When a process started, in the system's ticks; none if there is no such process.

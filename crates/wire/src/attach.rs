@@ -23,6 +23,8 @@ pub enum FromPerson {
 pub enum ToPerson {
     /// Draw this.
     Draw(Vec<u8>),
+    /// The person has left; the session goes on.
+    Left,
     /// It is over, and why: a sentence.
     Over(String),
 }
@@ -70,6 +72,7 @@ impl ToPerson {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Draw(bytes) => frame(b'd', bytes),
+            Self::Left => frame(b'l', &[]),
             Self::Over(reason) => frame(b'o', reason.as_bytes()),
         }
     }
@@ -77,6 +80,7 @@ impl ToPerson {
     /// Reads a frame's kind and bytes.
     pub fn decode(kind: u8, body: Vec<u8>) -> Result<Self, BadFrame> {
         match kind {
+            b'l' => Ok(Self::Left),
             b'd' => Ok(Self::Draw(body)),
             b'o' => String::from_utf8(body).map(Self::Over).map_err(|_| BadFrame),
             _ => Err(BadFrame),
@@ -100,7 +104,7 @@ mod tests {
             let (kind, body) = split(&one.encode());
             assert_eq!(FromPerson::decode(kind, body), Ok(one));
         }
-        for one in [ToPerson::Draw(vec![0, 255]), ToPerson::Over("it has ended".to_owned())] {
+        for one in [ToPerson::Draw(vec![0, 255]), ToPerson::Left, ToPerson::Over("it has ended".to_owned())] {
             let (kind, body) = split(&one.encode());
             assert_eq!(ToPerson::decode(kind, body), Ok(one));
         }

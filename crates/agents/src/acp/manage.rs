@@ -54,12 +54,7 @@ impl Acp {
     }
 
     fn aside(&self, here: &Surroundings) -> Result<Launch, ManageError> {
-        let entry = &self.entry;
-        entry.program.locate(&entry.title, &here.environment).map_err(manage::missing)?;
-        let mut launch = entry.program.aside(&here.environment).ok_or_else(|| manage::no_mcp(&entry.title))?;
-        launch.directory = Some(here.directory.clone());
-        launch.keeper.clone_from(&self.keeper);
-        Ok(launch)
+        self.entry.program.beside(&self.entry.title, here, self.keeper.as_ref()).map_err(manage::missing)
     }
 
     /// The agent that an adapter stands before, if it is there on its own.

@@ -14,11 +14,7 @@ const VARIABLES: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAU
 
 impl Claude {
     fn aside(&self, here: &Surroundings) -> Result<Launch, ManageError> {
-        self.program.locate(&self.title, &here.environment).map_err(manage::missing)?;
-        let mut launch = self.program.aside(&here.environment).ok_or_else(|| manage::no_mcp(&self.title))?;
-        launch.directory = Some(here.directory.clone());
-        launch.keeper.clone_from(&self.keeper);
-        Ok(launch)
+        self.program.beside(&self.title, here, self.keeper.as_ref()).map_err(manage::missing)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -18,7 +17,6 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use wh_client::{Controller, CreateError, Daemon, NewSession, Session, What};
-use wh_core::terminal::Size;
 use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 use wh_wire::socket::ControlKind;
 
@@ -26,10 +24,7 @@ use super::access::{Access, guarded};
 use super::fault::Fault;
 use super::peer::Peer;
 use super::{Closing, body, openapi};
-use crate::sessions::summary;
-
-/// The size of a screen unless the caller wants another.
-const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
+use crate::sessions::{USUAL_SIZE, directory, summary};
 
 /// Every path of this door that is not a session's own.
 #[cfg(test)]
@@ -229,7 +224,7 @@ fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
         what,
         name: body.name,
         team: body.team,
-        directory: directory(body.cwd)?,
+        directory: directory(body.cwd).map_err(Fault::Invalid)?,
         size: match body.size {
             Some(size) => {
                 size.parse().map_err(|error: wh_core::terminal::InvalidSize| Fault::Invalid(error.to_string()))?
@@ -238,15 +233,6 @@ fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
         },
         environment: body.environment.map(environment).transpose()?,
     })
-}
-
-fn directory(wanted: Option<String>) -> Result<PathBuf, Fault> {
-    let path = wanted.map_or_else(|| PathBuf::from("/"), PathBuf::from);
-    if !path.is_absolute() {
-        return Err(Fault::Invalid(format!("cwd must be an absolute path, and {path:?} is not")));
-    }
-    let entered = path.canonicalize().ok().filter(|path| path.is_dir());
-    entered.ok_or_else(|| Fault::Invalid(format!("{} is not a directory", path.display())))
 }
 
 fn environment(given: BTreeMap<String, String>) -> Result<Vec<(OsString, OsString)>, Fault> {

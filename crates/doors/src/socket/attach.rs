@@ -68,24 +68,25 @@ pub(super) async fn serve(
     let attached = Attached { session: summary(session).await };
     send(&mut writer, &Response::ok(id, &attached).encode()).await?;
     send(&mut writer, &ToPerson::Draw(ENTER.as_bytes().to_vec()).encode()).await?;
-    let reason = show(door, &seat, &mut reader, &mut writer).await?;
-    let Some(reason) = reason else { return Ok(()) };
+    let last = show(door, &seat, &mut reader, &mut writer).await?;
+    let Some(last) = last else { return Ok(()) };
     send(&mut writer, &ToPerson::Draw(LEAVE.as_bytes().to_vec()).encode()).await?;
-    send(&mut writer, &ToPerson::Over(reason).encode()).await
+    send(&mut writer, &last.encode()).await
 }
 
-/// Draws and types until it is over; why, if the person is still there to hear it.
+/// Draws and types until it is over; the last word, if the person is still there to hear it.
 async fn show(
     door: &Door,
     seat: &Seat<'_>,
     reader: &mut Reader,
     writer: &mut OwnedWriteHalf,
-) -> io::Result<Option<String>> {
-    let gone = || Ok(Some("the session is gone".to_owned()));
+) -> io::Result<Option<ToPerson>> {
+    let ends = |reason: &str| Ok(Some(ToPerson::Over(reason.to_owned())));
+    let gone = || ends("the session is gone");
     let Seat { session, surface, number } = *seat;
     let Ok(watch) = surface.watch().await else { return gone() };
     let (mut frames, mut closing, mut redraw) = (watch.frames, door.closing.clone(), Redraw::default());
-    let mut over = None;
+    let mut over = false;
     let mut input = Input::default();
     let dismissed = session.audience.dismissed(number);
     tokio::pin!(dismissed);
@@ -96,8 +97,8 @@ async fn show(
         if !drawn.is_empty() {
             send(writer, &ToPerson::Draw(drawn.into_bytes()).encode()).await?;
         }
-        if let Some(reason) = over {
-            return Ok(Some(reason));
+        if over {
+            return ends(&format!("{} has ended", session.name()));
         }
         loop {
             tokio::select! {
@@ -124,13 +125,13 @@ async fn show(
                         break;
                     }
                 },
-                () = &mut dismissed => return Ok(Some("detached".to_owned())),
+                () = &mut dismissed => return Ok(Some(ToPerson::Left)),
                 // What an agent has said can still be looked at; a program's terminal is over.
                 () = session.until_ended(), if session.conversation.is_none() => {
-                    over = Some(format!("{} has ended", session.name()));
+                    over = true;
                     break;
                 }
-                () = closed(&mut closing) => return Ok(Some("the daemon is stopping".to_owned())),
+                () = closed(&mut closing) => return ends("the daemon is stopping"),
             }
         }
     }

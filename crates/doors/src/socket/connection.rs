@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,16 +19,13 @@ use super::lines::{self, Line};
 use super::{Door, attach, subscribe};
 use crate::http::questions_of;
 use crate::http::serve::closed;
-use crate::sessions::summary;
+use crate::sessions::{USUAL_SIZE, directory, summary};
 
 /// How long a peer may take nothing of an answer before it is dropped.
 const STALLED: Duration = Duration::from_secs(30);
 
 /// How long a stranger may take to say something before the answer, which is always the same.
 const STRANGERS_TIME: Duration = Duration::from_secs(1);
-
-/// The size of a screen unless the caller wants another.
-const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
 
 pub(super) type Reader = BufReader<OwnedReadHalf>;
 
@@ -164,10 +160,7 @@ async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
 
 async fn make(door: &Door, create: Create) -> Result<Arc<Session>, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
-    let path = create.cwd.map_or_else(|| PathBuf::from("/"), PathBuf::from);
-    let directory = path.canonicalize().ok().filter(|found| path.is_absolute() && found.is_dir());
-    let directory = directory
-        .ok_or_else(|| invalid(format!("cwd {:?} is not the absolute path of a directory", path.display())))?;
+    let directory = directory(create.cwd).map_err(invalid)?;
     let size = match create.size {
         Some(size) => {
             Size::new(size.width, size.height).ok_or_else(|| invalid("no terminal has this size".to_owned()))?

@@ -52,10 +52,14 @@ pub fn attach(session: &str, detach_key: &str) -> Result<ExitCode, Failure> {
     let keys = Keys::new(detach_key)?;
     let place = Place::here()?;
     place.needed()?;
-    let person = Person::here().ok_or_else(|| {
+    waiting::block_on(show(place, session.to_owned(), person()?, keys))
+}
+
+/// The person whose terminal it is shown on.
+pub fn person() -> Result<Person, Failure> {
+    Person::here().ok_or_else(|| {
         Failure::new(code::USAGE, "attaching needs a terminal").hint("wh screen SESSION prints what it shows")
-    })?;
-    waiting::block_on(show(place, session.to_owned(), person, keys))
+    })
 }
 
 async fn show(place: Place, session: String, person: Person, keys: Keys) -> Result<ExitCode, Failure> {
@@ -89,10 +93,6 @@ async fn show(place: Place, session: String, person: Person, keys: Keys) -> Resu
     let name = attached.session.name;
     match over {
         Over::Left => {
-            say(&format!("wh: left {name}; it goes on. Come back with: wh attach {name}"));
-            Ok(ExitCode::SUCCESS)
-        }
-        Over::Said(reason) if reason == "detached" => {
             say(&format!("wh: left {name}; it goes on. Come back with: wh attach {name}"));
             Ok(ExitCode::SUCCESS)
         }
@@ -133,6 +133,7 @@ async fn bridge(
                     }
                     continue;
                 }
+                Some(ToPerson::Left) => break Over::Left,
                 Some(ToPerson::Over(reason)) => break Over::Said(reason),
                 None => break Over::Broken,
             },

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use wh_wire::control::{LastScreenBody, ScreenBody, SessionSummary};
+use wh_wire::control::{LastScreenBody, ScreenBody};
 use wh_wire::remote::HistoryEntry;
 
 use super::send::is_conversation;
@@ -50,15 +50,8 @@ impl Logs {
 
 /// What a session showed whose daemon was gone before it.
 fn last_screen(door: &DoorArguments) -> Result<Option<String>, Failure> {
-    let sessions = door.sessions()?;
-    let named = |one: &&SessionSummary| {
-        Some(one.session_id.as_str()) == door.session() || Some(one.name.as_str()) == door.session()
-    };
-    match sessions.iter().rev().find(named) {
-        Some(one) if one.status.state == "lost" || !one.status.live => {
-            let answer = DoorArguments::for_daemon().onto(Some(one.session_id.clone()))?.ask("/last_screen", &[])?;
-            Ok(answer.read::<LastScreenBody>().ok().map(|body| body.text))
-        }
-        _ => Ok(None),
+    if door.summary()?.is_none_or(|one| one.status.live) {
+        return Ok(None);
     }
+    Ok(door.ask("/last_screen", &[])?.read::<LastScreenBody>().ok().map(|body| body.text))
 }

@@ -56,9 +56,9 @@ pub struct New {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// The size of its screen until a terminal is attached
-    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
-    size: Size,
+    /// The size of its screen until a terminal is attached [default: 120x40; with --attach, this terminal's]
+    #[arg(long, value_name = "COLSxROWS")]
+    size: Option<Size>,
 
     /// Attach this terminal to it at once
     #[arg(long)]
@@ -79,6 +79,9 @@ impl New {
         let directory = wanted.canonicalize().ok().filter(|path| path.is_dir());
         let directory =
             directory.ok_or_else(|| Failure::new(code::USAGE, format!("{} is not a directory", wanted.display())))?;
+        // Nothing is made that could not be attached to, and what runs does not begin at a size that it does not stay at.
+        let person = if self.attach { Some(super::attach::person()?) } else { None };
+        let size = self.size.or_else(|| person.map(|person| person.size()));
         // What runs there is a command if one is given, whatever agent a variable names.
         let program = !self.command.is_empty() && (self.agent.is_none() || !named_agent());
         let (command, arguments) = if program { (Some(self.command), Vec::new()) } else { (None, self.command) };
@@ -89,7 +92,7 @@ impl New {
             name: self.name,
             team: self.team,
             cwd: Some(directory.to_string_lossy().into_owned()),
-            size: Some(self.size.to_string()),
+            size: size.map(|size| size.to_string()),
             model: self.model,
             mode: self.mode,
             allow_skipping_permissions: self.allow_skipping_permissions,

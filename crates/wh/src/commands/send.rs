@@ -66,10 +66,7 @@ impl Send {
 
 /// Whether an agent's session of the daemon is meant.
 pub fn is_conversation(door: &DoorArguments) -> Result<bool, Failure> {
-    let Some(session) = door.session() else { return Ok(false) };
-    let sessions = door.sessions()?;
-    let one = sessions.iter().rev().find(|one| one.session_id == session || one.name == session);
-    Ok(one.is_some_and(|one| one.kind == SessionKind::Agent))
+    Ok(door.summary()?.is_some_and(|one| one.kind == SessionKind::Agent))
 }
 
 /// Sends a message to an agent, and says how far it came.

@@ -1,6 +1,5 @@
 //! The daemon itself: sessions that outlive the terminal they were started from, and the doors onto them.
 
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -16,9 +15,9 @@ use wh_doors::http::{self, Access, Token};
 use wh_doors::socket;
 use wh_engine::control::audit::{self, Audit, Texts};
 use wh_engine::control::content_ref::References;
-use wh_engine::control::teams::Teams;
+use wh_engine::control::teams::{self, Teams};
 use wh_engine::control::{Controller, Parts};
-use wh_engine::sessions::{Means, Restored, Sessions, UiSpec};
+use wh_engine::sessions::{Means, Sessions, UiSpec};
 use wh_engine::store::{Limits as StoreLimits, Store};
 use wh_engine::terminal::{Host, ScreenSpec};
 use wh_tui::theme::Theme;
@@ -27,7 +26,7 @@ use wh_tui::{Left, Options};
 use super::{DaemonFile, Place, write_private};
 use crate::control::TOKEN_VARIABLE;
 use crate::failure::{Failure, code};
-use crate::runtime::process_start;
+use crate::runtime::{self, process_start};
 use crate::signals::Signals;
 use crate::{agents, log};
 
@@ -74,15 +73,15 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = TcpListener::bind(wanted).await.map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
-    let secret = secret().map_err(|error| failed(&error))?;
-    write_private(&place.token(), secret.as_bytes()).map_err(|error| failed(&error))?;
+    let secret = teams::Token::new().map_err(|error| failed(&error))?;
+    write_private(&place.token(), secret.as_str().as_bytes()).map_err(|error| failed(&error))?;
     sessions.recalled().await;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
     let door =
         socket::bind(&place.socket()).map_err(|error| failed(&format!("{}: {error}", place.socket().display())))?;
     let at_socket = tokio::spawn(socket::serve(door, Arc::clone(&daemon), Arc::clone(&controller), closing.clone()));
-    let access = Access { token: Token::new(&secret), any_host: false };
+    let access = Access { token: Token::new(secret.as_str()), any_host: false };
     let router = http::daemon_router(Arc::clone(&daemon), controller, access, closing.clone());
     let served = tokio::spawn(http::serve(listener, router, closing.clone()));
 
@@ -91,7 +90,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
         pid,
         process_start: process_start(pid).unwrap_or(0),
         url: format!("http://{address}"),
-        started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string(),
+        started_at: runtime::now(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let text = serde_json::to_vec(&file).map_err(|error| failed(&error))?;
@@ -118,12 +117,8 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
 
 /// Brings back what an earlier daemon kept. Whoever asks meanwhile is answered with what is there so far.
 async fn restore(sessions: Arc<Sessions>) {
-    match sessions.restore().await {
-        Ok(restored) if restored == Restored::default() => {}
-        Ok(Restored { resumed, lost, past }) => {
-            info!(resumed, lost, past, "the sessions of an earlier daemon are back as far as they can be");
-        }
-        Err(error) => warn!(%error, "the sessions of an earlier daemon could not be brought back"),
+    if let Err(error) = sessions.restore().await {
+        warn!(%error, "the sessions of an earlier daemon could not be brought back");
     }
 }
 
@@ -166,14 +161,6 @@ pub fn texts() -> Result<Texts, Failure> {
                 .hint("give none, all, or how many bytes of each text to write down")),
         },
     }
-}
-
-/// Something that nobody can guess.
-fn secret() -> io::Result<String> {
-    use io::Read;
-    let mut bytes = [0; 32];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Shows a session's conversation on its terminal, for as long as there is one.

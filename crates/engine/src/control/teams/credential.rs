@@ -28,7 +28,7 @@ impl fmt::Debug for Token {
 
 impl Token {
     /// A new one, from the system's own randomness.
-    pub(super) fn new() -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))

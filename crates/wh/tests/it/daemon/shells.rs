@@ -305,6 +305,8 @@ fn names_that_cannot_be_are_refused_and_those_that_are_not_there_are_said_so() {
     assert_eq!(refused(&["rename", "b", "a"], "lives already"), 4);
     refused(&["new", "--agent", "nobody"], "there is no agent");
     refused(&["new", "--", "no-such-program"], "no-such-program");
+    assert_eq!(refused(&["new", "--agent", "demo", "--name", "unseen", "--attach"], "needs a terminal"), 2);
+    assert!(!house.ok(&["ls", "--json"]).contains("unseen"), "nothing is made that cannot be attached to");
     for arguments in [
         &["send", "x", "hello"][..],
         &["attach", "x"],
