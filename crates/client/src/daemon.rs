@@ -48,8 +48,8 @@ pub trait Daemon: Send + Sync {
         false
     }
 
-    /// Makes one.
-    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>>;
+    /// Makes one, or finds the one that the same wish has made before.
+    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>>;
 
     /// Gives one another name.
     fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
@@ -104,6 +104,17 @@ pub struct NewSession {
     pub size: Size,
     /// All of its environment; the daemon's own when absent.
     pub environment: Option<Vec<(OsString, OsString)>>,
+    /// The caller's name for this wish: under the same name no second session is made, also by a later daemon that still knows the first.
+    pub wish: Option<String>,
+}
+
+/// What a wish for a session came to.
+#[derive(Debug, Clone)]
+pub struct Created {
+    /// The session.
+    pub session: Arc<Session>,
+    /// It was there before: the wish was made under this name already.
+    pub duplicate: bool,
 }
 
 /// What runs in a session.
@@ -134,6 +145,9 @@ pub enum CreateError {
         "{0:?} cannot be a session's name: use letters, digits, '-', '_' and '.', at most 64, beginning with a letter or digit"
     )]
     BadName(String),
+    /// The name of the wish cannot be one.
+    #[error("{0}")]
+    BadWish(String),
     /// A session that lives has it.
     #[error("a session called {0:?} lives already")]
     NameTaken(String),
@@ -268,7 +282,7 @@ impl Session {
 
     /// Whether a process runs in it: it or one that it descends from was started with the session's name in its environment. A process
     /// that is gone might have.
-    pub fn may_contain(&self, process: Option<Process>) -> bool {
+    pub fn may_contain(&self, process: Option<&Process>) -> bool {
         process.and_then(Process::sessions).is_none_or(|sessions| sessions.contains(&self.id))
     }
 

@@ -3,7 +3,9 @@
 //! those of its ancestors.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::sync::Arc;
 
 /// The variable by which everything that runs in a session is known to do so.
 pub const SESSION_VARIABLE: &str = "WH_SESSION";
@@ -11,25 +13,32 @@ pub const SESSION_VARIABLE: &str = "WH_SESSION";
 /// Ancestors that are looked at: more than any tree of processes has.
 const DEEPEST: usize = 4096;
 
+/// Bytes of what the system says about a process that are read at once.
+const PIECE: usize = 4096;
+
 /// A process, told apart from a later one of the same id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pid: i32,
     /// When it started, as the system counts.
     born: u64,
+    /// The sessions that it runs in, innermost first. Known from the first look on: a process may lose ancestors, and forget what it was
+    /// started with, but it comes into no session later.
+    sessions: Arc<[String]>,
 }
 
 impl Process {
     /// The one that has this id now.
     pub fn of(pid: i32) -> Option<Self> {
-        Some(Self { pid, born: born(pid)? })
+        let born_first = born(pid)?;
+        let sessions = sessions_of(pid).into();
+        (born(pid) == Some(born_first)).then_some(Self { pid, born: born_first, sessions })
     }
 
     /// The sessions that it runs in, innermost first. `None`: it is gone, and nobody can say. Whoever has taken over a connection of
     /// its, a child say, is then as unknown.
-    pub fn sessions(self) -> Option<Vec<String>> {
-        let sessions = sessions_of(self.pid);
-        (born(self.pid) == Some(self.born)).then_some(sessions)
+    pub fn sessions(&self) -> Option<&[String]> {
+        (born(self.pid) == Some(self.born)).then_some(&*self.sessions)
     }
 }
 
@@ -70,7 +79,7 @@ pub fn processes_in(session: &str) -> Vec<i32> {
 }
 
 fn variable(pid: i32) -> Option<String> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = read(pid, "environ").ok()?;
     let prefix = format!("{SESSION_VARIABLE}=");
     let value = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(prefix.as_bytes()))?;
     String::from_utf8(value.to_vec()).ok()
@@ -78,8 +87,15 @@ fn variable(pid: i32) -> Option<String> {
 
 /// A field of what the system says about a process, counted from the one behind its name, which may hold blanks and brackets.
 fn field<T: std::str::FromStr>(pid: i32, number: usize) -> Option<T> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8(read(pid, "stat").ok()?).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(number)?.parse().ok()
+}
+
+/// What the system says about a process. It does not say how long that is, so it is asked for in pieces of a good size.
+fn read(pid: i32, what: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(PIECE);
+    File::open(format!("/proc/{pid}/{what}"))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn parent(pid: i32) -> Option<i32> {
@@ -105,8 +121,8 @@ mod tests {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        let mut out = io::BufReader::new(child.stdout.take().unwrap());
+        io::BufRead::read_line(&mut out, &mut line).unwrap();
         let inner: i32 = line.trim().parse().unwrap();
         assert_ne!(inner, i32::try_from(child.id()).unwrap());
         assert!(sessions_of(inner).contains(&"s-test".to_owned()));

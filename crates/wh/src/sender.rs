@@ -87,7 +87,13 @@ impl Sender {
         };
         let credential = Credential(token.as_str().to_owned());
         let (payload, size) = self.payload(&key, &wish, &capabilities)?;
-        self.tries(line, &key, wish.kind(), payload, size, credential).await
+        let file = payload["content_ref"]["path"].as_str().map(str::to_owned);
+        let ack = self.tries(line, &key, wish.kind(), payload, size, credential).await?;
+        // One that may be sent again under its name still needs its text.
+        if let Some(file) = file.filter(|_| !may_come_again(ack.result)) {
+            let _ = std::fs::remove_file(file);
+        }
+        Ok(ack)
     }
 
     /// The message. What is too long to be sent on a line lies in a file.
@@ -174,8 +180,7 @@ impl Sender {
             match outcome {
                 Ok(Ok(ack)) => {
                     self.note(kind, key, &ack);
-                    let again = matches!(ack.result, ControlResult::Busy | ControlResult::Timeout);
-                    if !again || last {
+                    if !may_come_again(ack.result) || last {
                         return Ok(ack);
                     }
                 }
@@ -220,6 +225,11 @@ impl Sender {
         event.detail.clone_from(&ack.detail);
         self.audit.record(event);
     }
+}
+
+/// Whether the same message may yet be taken.
+fn may_come_again(result: ControlResult) -> bool {
+    matches!(result, ControlResult::Busy | ControlResult::Timeout)
 }
 
 /// A name that no other message has.

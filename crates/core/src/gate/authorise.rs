@@ -7,23 +7,6 @@ use super::policy::{Action, MemberId, Principal, Target, Team};
 use super::refused::Refused;
 
 impl Gate {
-    /// Whether who asks may do something besides a control message. Without a target it is about the team as a whole.
-    pub fn permit(
-        &self,
-        principal: &Principal,
-        team: &str,
-        action: Action,
-        target: Option<&Target>,
-    ) -> Result<MemberId, Refused> {
-        let by = principal.member.as_ref().ok_or(Refused::Unproven)?;
-        let (known, role) = self.membership(by, team)?;
-        if let Some(target) = target.filter(|target| target.team != team) {
-            return Err(Refused::NoSession { session_id: target.session_id.clone(), team: team.to_owned() });
-        }
-        let names: Vec<&str> = target.map(names).unwrap_or_default();
-        self.apply_rules(by, known, role, action, &names)
-    }
-
     pub(super) fn authorise(
         &self,
         request: &ControlRequest,

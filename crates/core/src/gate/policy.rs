@@ -60,15 +60,11 @@ pub enum Action {
     Interrupt,
     /// Answer its questions.
     Answer,
-    /// Start a session.
-    Create,
-    /// See which sessions there are, and what happens in them.
-    Watch,
 }
 
 impl Action {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Stdin, Self::Interrupt, Self::Answer, Self::Create, Self::Watch];
+    pub const ALL: [Self; 3] = [Self::Stdin, Self::Interrupt, Self::Answer];
 
     /// As rules name it.
     pub fn as_str(self) -> &'static str {
@@ -76,8 +72,6 @@ impl Action {
             Self::Stdin => "stdin",
             Self::Interrupt => "interrupt",
             Self::Answer => "answer",
-            Self::Create => "create",
-            Self::Watch => "watch",
         }
     }
 }
@@ -102,9 +96,7 @@ pub struct Rule {
 
 /// A text that is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is no rule; write ACTION or ACTION@SESSION, with stdin, interrupt, answer, create, watch or *, such as stdin@codex:*"
-)]
+#[error("{0:?} is no rule; write ACTION or ACTION@SESSION, with stdin, interrupt, answer or *, such as stdin@codex:*")]
 pub struct InvalidRule(String);
 
 impl FromStr for Rule {

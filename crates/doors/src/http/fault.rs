@@ -103,6 +103,7 @@ impl Fault {
 fn create_kind(error: &CreateError) -> (StatusCode, &'static str) {
     match error {
         CreateError::BadName(_) => (StatusCode::BAD_REQUEST, "Invalid name"),
+        CreateError::BadWish(_) => (StatusCode::BAD_REQUEST, "Invalid request_id"),
         CreateError::NameTaken(_) => (StatusCode::CONFLICT, "Name taken"),
         CreateError::NoSuchSession(_) => (StatusCode::NOT_FOUND, "No such session"),
         CreateError::NoSuchAgent { .. } => (StatusCode::BAD_REQUEST, "No such agent"),

@@ -16,7 +16,7 @@ use axum::{Json, Router};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
-use wh_client::{Controller, CreateError, Daemon, NewSession, Session, What};
+use wh_client::{Controller, CreateError, Created, Daemon, NewSession, Session, What};
 use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 use wh_wire::socket::ControlKind;
 
@@ -85,8 +85,9 @@ async fn list(State(door): State<Door>) -> Json<SessionsBody> {
 
 async fn create(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
     let wanted = wanted(body::json(body).await?)?;
-    let session = door.daemon.create(wanted).await?;
-    Ok((StatusCode::CREATED, Json(summary(&session).await)))
+    let Created { session, duplicate } = door.daemon.create(wanted).await?;
+    let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(summary(&session).await)))
 }
 
 async fn one(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<SessionSummary>, Fault> {
@@ -200,6 +201,8 @@ fn session_router(door: &Door, session: &Session) -> Result<Router, Fault> {
     // Who comes so far was let in by the daemon's door.
     let access = Access { token: None, any_host: true };
     let router = super::router(surface, session.conversation.clone(), access, door.closing.clone());
+    // A door keeps its session's screen and conversation: those of sessions that nobody lists any more go.
+    inner.retain(|id, _| door.daemon.session_by_id(id).is_some());
     inner.insert(session.id.clone(), router.clone());
     Ok(router)
 }
@@ -232,6 +235,7 @@ fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
             None => USUAL_SIZE,
         },
         environment: body.environment.map(environment).transpose()?,
+        wish: body.request_id,
     })
 }
 

@@ -19,7 +19,7 @@ use crate::http::serve::closed;
 use crate::sessions::summary;
 
 /// Whether this session can be attached to from there.
-pub(super) fn may(session: &Session, process: Option<Process>) -> Result<Surface, Failure> {
+pub(super) fn may(session: &Session, process: Option<&Process>) -> Result<Surface, Failure> {
     let refuse = |message: String| Failure::new(ErrorCode::Unauthorized, message);
     let ended = || {
         let message = format!("{} has ended; `wh logs` tells what it said", session.name());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use wh_client::{Caller, CreateError, NewSession, Process, Session, What};
+use wh_client::{Caller, CreateError, Created as Made, NewSession, Process, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::socket::{
     Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
@@ -79,14 +79,14 @@ pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut d
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id) {
-                Ok(session) => match attach::may(&session, process) {
+                Ok(session) => match attach::may(&session, process.as_ref()) {
                     Ok(surface) => return attach::serve(&door, &session, surface, wanted, &id, reader, writer).await,
                     Err(failure) => Response::failed(id, failure.code, failure.message),
                 },
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(command) => {
-                let caller = Caller { credential: request.credential, process };
+                let caller = Caller { credential: request.credential, process: process.clone() };
                 answer(&door, &id, command, caller).await
             }
         };
@@ -133,7 +133,9 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
         Command::Create(create) => match self::create(door, create).await {
-            Ok(created) => Response::ok(id, &created),
+            Ok(Made { session, duplicate }) => {
+                Response::ok(id, &Created { session: summary(&session).await, duplicate })
+            }
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
         Command::Subscribe(_) | Command::Attach(_) => {
@@ -142,23 +144,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
     }
 }
 
-/// Makes a session, or finds the one that the same wish has made before.
-async fn create(door: &Door, create: Create) -> Result<Created, Failure> {
-    let Some(name) = create.request_id.clone() else {
-        let session = make(door, create).await?;
-        return Ok(Created { session: summary(&session).await, duplicate: false });
-    };
-    let place = door.made.place(&name);
-    let mut duplicate = true;
-    let making = async {
-        duplicate = false;
-        make(door, create).await.map(|session| session.id.clone())
-    };
-    let id = place.get_or_try_init(|| making).await?;
-    Ok(Created { session: summary(&*find(door, id)?).await, duplicate })
-}
-
-async fn make(door: &Door, create: Create) -> Result<Arc<Session>, Failure> {
+async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     let directory = directory(create.cwd).map_err(invalid)?;
     let size = match create.size {
@@ -177,10 +163,20 @@ async fn make(door: &Door, create: Create) -> Result<Arc<Session>, Failure> {
         },
         (None, command) => What::Program(command.unwrap_or_default().into_iter().map(OsString::from).collect()),
     };
-    let wanted = NewSession { what, name: create.name, team: create.team, directory, size, environment: None };
+    let wanted = NewSession {
+        what,
+        name: create.name,
+        team: create.team,
+        directory,
+        size,
+        environment: None,
+        wish: create.request_id,
+    };
     door.daemon.create(wanted).await.map_err(|error| match &error {
         CreateError::NoSuchAgent { .. } => Failure::new(ErrorCode::AgentNotFound, error.to_string()),
-        CreateError::BadName(_) | CreateError::NameTaken(_) | CreateError::Nothing => invalid(error.to_string()),
+        CreateError::BadName(_) | CreateError::BadWish(_) | CreateError::NameTaken(_) | CreateError::Nothing => {
+            invalid(error.to_string())
+        }
         CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
         CreateError::Failed { message, hint } => {
             let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();

@@ -4,7 +4,6 @@
 mod attach;
 mod connection;
 mod lines;
-mod made;
 mod subscribe;
 
 use std::fs;
@@ -20,7 +19,6 @@ use tracing::{debug, warn};
 use wh_client::{Controller, Daemon, Process};
 
 use crate::http::serve::{Closing, closed};
-use made::Made;
 
 /// Connections at once. Further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 512;
@@ -35,7 +33,6 @@ pub(crate) struct Door {
     controller: Arc<dyn Controller>,
     started: Instant,
     closing: Closing,
-    made: Arc<Made>,
 }
 
 /// Makes the socket, for this user alone. One that is there already is taken away: its owner is known to be gone.
@@ -57,7 +54,7 @@ pub async fn serve(
     controller: Arc<dyn Controller>,
     mut closing: Closing,
 ) {
-    let door = Door { daemon, controller, started: Instant::now(), closing: closing.clone(), made: Arc::default() };
+    let door = Door { daemon, controller, started: Instant::now(), closing: closing.clone() };
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let accept = async {

@@ -185,9 +185,15 @@ impl Inner {
             Ok(request) => request,
             Err(problem) => return self.misshapen(&problem),
         };
-        let principal = self.principal(&caller);
+        let inner = Arc::clone(&self);
+        // Files are looked at.
+        let looked = tokio::task::spawn_blocking(move || inner.look(&caller)).await;
+        let (principal, gate) = looked.map_err(|error| {
+            let message = format!("wh failed before it did anything: {error}");
+            Failure::new(wh_wire::socket::ErrorCode::InternalError, message)
+        })?;
         self.note_request(&request, &principal);
-        let verdict = self.decide(&request, &principal).await;
+        let verdict = self.decide(&request, &principal, &gate).await;
         let kind = request.action.kind();
         self.note_verdict(&request, &principal, &verdict);
         Ok(verdict.ack(kind, &request.key, timestamp(SystemTime::now())))
@@ -205,28 +211,25 @@ impl Inner {
         problem.ack(timestamp(now)).ok_or_else(|| problem.failure())
     }
 
-    /// Who asks, as far as the connection proves it.
-    fn principal(&self, caller: &Caller) -> Principal {
+    /// Who asks, as far as the connection proves it, and what is allowed to whom: both as the teams are now.
+    fn look(&self, caller: &Caller) -> (Principal, Gate) {
         let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = teams.refresh() {
             warn!(%error, "the teams cannot be read anew");
         }
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
-        let sessions = caller.process.and_then(Process::sessions);
-        Principal { member, gone: sessions.is_none(), descends_from: sessions.unwrap_or_default() }
+        let sessions = caller.process.as_ref().and_then(Process::sessions);
+        let descends_from = sessions.unwrap_or_default().to_vec();
+        let principal = Principal { member, gone: sessions.is_none(), descends_from };
+        (principal, Gate { times: self.times, limits: self.limits, policy: teams.policy().clone() })
     }
 
-    fn gate(&self) -> Gate {
-        let teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
-        Gate { times: self.times, limits: self.limits, policy: teams.policy().clone() }
-    }
-
-    async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal) -> Verdict {
+    async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal, gate: &Gate) -> Verdict {
         // Asked first: one that comes back in between is then there.
         let returning = self.daemon.is_returning(&request.key.session_id);
         let session = self.daemon.session_by_id(&request.key.session_id);
         let target = session.as_deref().map(target);
-        let admitted = match self.gate().admit(request, principal, target.as_ref(), SystemTime::now()) {
+        let admitted = match gate.admit(request, principal, target.as_ref(), SystemTime::now()) {
             Ok(admitted) => admitted,
             Err(refused) => return Verdict::from(&refused),
         };

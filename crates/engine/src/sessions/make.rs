@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tracing::{info, warn};
 use wh_agents::port::{Harness, Resume, Start};
 use wh_client::{
@@ -187,29 +187,18 @@ pub(super) async fn agent(
     let session = Arc::new(session);
     let (tell_ended, ended) = watch::channel(false);
     let (watched, space) = (Arc::clone(&session), running.space.clone());
-    let (tell_gone, gone) = oneshot::channel();
     tokio::spawn(async move {
         let reason = gone_from(&space, participant).await;
         info!(id = watched.id, "a session's agent is gone");
         watched.end(Ending::Gone(reason), SystemTime::now());
-        let _ = tell_gone.send(());
         tell_ended.send_replace(true);
     });
-    let audience = Arc::clone(&session);
+    // The UI stays as long as its screen is held, and the session holds that: whoever waits for the UI must not hold the session.
+    let audience = Arc::downgrade(&session);
     tokio::spawn(async move {
-        let mut gone = gone;
-        loop {
-            tokio::select! {
-                left = left.recv() => match left {
-                    Some(()) => audience.audience.dismiss(),
-                    None => return,
-                },
-                // What it said can still be looked at: the UI stays as long as the session is kept.
-                _ = &mut gone => break,
-            }
-        }
         while left.recv().await.is_some() {
-            audience.audience.dismiss();
+            let Some(session) = audience.upgrade() else { return };
+            session.audience.dismiss();
         }
     });
     Ok(Kept { session, live: Some(Live::Agent { space: running.space.clone(), ended }), written: None })

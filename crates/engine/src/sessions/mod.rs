@@ -2,6 +2,7 @@
 //! or that of wh's own UI, which shows an agent's conversation.
 
 mod keep;
+mod made;
 mod make;
 mod name;
 mod restore;
@@ -18,16 +19,19 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
-use wh_client::{BoxFuture, CreateError, Daemon, Ending, NewSession, Session, Space, Surface, UiPort, What};
+use wh_client::{BoxFuture, CreateError, Created, Daemon, Ending, NewSession, Session, Space, Surface, UiPort, What};
+use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
 
 pub use restore::Restored;
 
+use crate::control::teams::DEFAULT_TEAM;
 use crate::space::RunningSpace;
 use crate::store::Store;
 use crate::terminal::{Host, ScreenSpec};
 use keep::{Subject, Written};
+use made::Made;
 
 /// Sessions that may live at once.
 pub const MOST_SESSIONS: usize = 1024;
@@ -84,6 +88,8 @@ pub struct Sessions {
     stopping: AtomicBool,
     /// Ids of those of an earlier daemon that are not here yet; `None` until it is known which.
     returning: watch::Sender<Option<HashSet<String>>>,
+    /// Which wish has made which.
+    made: Made,
 }
 
 /// A session, and what is needed in order to end it.
@@ -154,6 +160,7 @@ impl Sessions {
             next: std::sync::atomic::AtomicU64::new(0),
             stopping: AtomicBool::new(false),
             returning: watch::Sender::new(None),
+            made: Made::default(),
         })
     }
 
@@ -225,6 +232,31 @@ impl Sessions {
         Ok(kept)
     }
 
+    /// Makes one, whatever was made before.
+    async fn create_anew(&self, wanted: NewSession) -> Result<Arc<Session>, CreateError> {
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(CreateError::Stopping);
+        }
+        let living = self.sessions().iter().filter(|one| one.ended().is_none()).count();
+        if living >= MOST_SESSIONS {
+            return Err(CreateError::TooMany(living));
+        }
+        let name = self.name(&wanted)?;
+        let team = wanted.team.clone().unwrap_or_else(|| DEFAULT_TEAM.to_owned());
+        let session = Session::new(name::id(), name.1.clone(), &wanted, team, SystemTime::now());
+        let kept = self.make(session, &wanted).await?;
+        let session = self.keep(kept);
+        info!(id = session.id, name = session.name(), "a session was made");
+        Ok(session)
+    }
+
+    /// The one of this id; one that is to come back is waited for.
+    async fn back(&self, id: &str) -> Option<Arc<Session>> {
+        let is_here = |ids: &Option<HashSet<String>>| ids.as_ref().is_none_or(|ids| !ids.contains(id));
+        let _ = self.returning.subscribe().wait_for(is_here).await;
+        self.session_by_id(id)
+    }
+
     /// Ends every session, and takes no more.
     pub async fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
@@ -260,22 +292,21 @@ impl Daemon for Sessions {
         self.returning.borrow().as_ref().is_some_and(|ids| ids.contains(id))
     }
 
-    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Arc<Session>, CreateError>> {
+    fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>> {
         Box::pin(async move {
-            if self.stopping.load(Ordering::Acquire) {
-                return Err(CreateError::Stopping);
-            }
-            let living = self.sessions().iter().filter(|one| one.ended().is_none()).count();
-            if living >= MOST_SESSIONS {
-                return Err(CreateError::TooMany(living));
-            }
-            let name = self.name(&wanted)?;
-            let team = wanted.team.clone().unwrap_or_else(|| "default".to_owned());
-            let session = Session::new(name::id(), name.1.clone(), &wanted, team, SystemTime::now());
-            let kept = self.make(session, &wanted).await?;
-            let session = self.keep(kept);
-            info!(id = session.id, name = session.name(), "a session was made");
-            Ok(session)
+            let Some(wish) = wanted.wish.clone() else {
+                return Ok(Created { session: self.create_anew(wanted).await?, duplicate: false });
+            };
+            RequestId::new(wish.as_str()).map_err(|error| CreateError::BadWish(error.to_string()))?;
+            let place = self.made.place(&wish);
+            let mut duplicate = true;
+            let making = async {
+                duplicate = false;
+                self.create_anew(wanted).await.map(|session| session.id.clone())
+            };
+            let id = place.get_or_try_init(|| making).await?;
+            let session = self.back(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
+            Ok(Created { session, duplicate })
         })
     }
 
@@ -285,11 +316,14 @@ impl Daemon for Sessions {
         }
         let session = self.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()))?;
         let another = |one: &Arc<Session>| one.id != session.id && one.ended().is_none() && one.name() == name;
-        let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|one| one == name);
-        if reserved || self.sessions().iter().any(another) {
-            return Err(CreateError::NameTaken(name.to_owned()));
+        {
+            // Held until it has the name: nobody else gets it meanwhile.
+            let reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+            if reserved.iter().any(|one| one == name) || self.sessions().iter().any(another) {
+                return Err(CreateError::NameTaken(name.to_owned()));
+            }
+            session.rename(name);
         }
-        session.rename(name);
         if let Some(store) = self.means.store.clone() {
             let all = self.sessions();
             tokio::spawn(async move {

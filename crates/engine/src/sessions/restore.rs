@@ -50,6 +50,11 @@ impl Sessions {
         let listed = store.sessions(Which::default()).await;
         let living = |one: &&SessionRecord| one.ended.is_none();
         let ids = listed.iter().flatten().filter(living).map(|one| one.id.clone()).collect();
+        for record in listed.iter().flatten() {
+            if let Some(wish) = record.extra["wish"].as_str() {
+                self.made.remember(wish, &record.id);
+            }
+        }
         self.returning.send_replace(Some(ids));
         let mut records = listed?;
         let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
@@ -111,15 +116,14 @@ impl Sessions {
 
     /// One that had not ended. Whether it goes on.
     async fn bring_back(self: &Arc<Self>, store: &Store, number: u64, record: &SessionRecord, room: bool) -> bool {
-        let (session, wanted) = described(record);
+        let (mut session, wanted) = described(record);
         if record.kind == SessionKind::Terminal {
-            let mut session = session;
             session.last_screen = last_screen(store, &record.id).await;
             session.end(Ending::Lost, SystemTime::now());
             self.entomb(store, number, Kept::past(session)).await;
             return false;
         }
-        let (items, written) = items(store, &record.id).await;
+        let (mut items, mut written) = items(store, &record.id).await;
         let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
         let said = items.iter().any(was_said);
         let anew = record.extra["anew"] == Value::Bool(true) || !said;
@@ -136,13 +140,16 @@ impl Sessions {
                 Ok(harness) => {
                     let notice = said.then_some(RESTARTED);
                     let running = RunningSpace::restore(&record.name, make::person(), nobody(), items, notice);
-                    return match make::agent(&self.means, session, &wanted, harness, &running).await {
-                        Ok(kept) => self.go_on(store, number, kept, running, written).await,
-                        Err(error) => {
-                            warn!(id = record.id, %error, "a session could not be shown again");
-                            false
-                        }
+                    let error = match make::agent(&self.means, session, &wanted, harness, &running).await {
+                        Ok(kept) => return self.go_on(store, number, kept, running, written).await,
+                        Err(error) => error,
                     };
+                    let _ = running.space.end().await;
+                    warn!(id = record.id, %error, "a session could not be shown again");
+                    // What it was to begin with went into the space that is over.
+                    (session, (items, written)) = (described(record).0, self::items(store, &record.id).await);
+                    let why = error.to_string();
+                    (Ending::Gone(Some(why.clone())), why)
                 }
                 Err(error) => {
                     let why = discreet(&error, resume.as_deref());
@@ -153,7 +160,6 @@ impl Sessions {
         };
         let notice = format!("{RESTARTED} This conversation could not be gone on with: {why}.");
         let running = RunningSpace::restore(&record.name, make::person(), nobody(), items, Some(&notice));
-        let mut session = session;
         session.end(ending, SystemTime::now());
         make::relic(&self.means, &mut session, &wanted, running.space.clone());
         let mut kept = Kept::past(session);
@@ -215,6 +221,7 @@ fn described(record: &SessionRecord) -> (Session, NewSession) {
         directory: record.directory.clone(),
         size: Size::nearest(columns, rows),
         environment: environment(record),
+        wish: record.extra["wish"].as_str().map(str::to_owned),
     };
     let session = Session::new(record.id.clone(), record.name.clone(), &wanted, record.team.clone(), record.created_at);
     (session, wanted)

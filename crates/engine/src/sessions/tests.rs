@@ -85,6 +85,7 @@ impl Home {
             directory: self.state().to_owned(),
             size: SIZE,
             environment: Some(environment),
+            wish: None,
         }
     }
 }
@@ -121,7 +122,7 @@ impl Life {
     }
 
     async fn create(&self, wanted: NewSession) -> Arc<Session> {
-        self.sessions.create(wanted).await.unwrap()
+        self.sessions.create(wanted).await.unwrap().session
     }
 
     async fn look<T: Send + 'static>(&self, session: &Session, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
@@ -381,6 +382,46 @@ fn what_a_terminal_showed_last_outlives_it() {
 }
 
 #[test]
+fn a_wish_makes_one_session_also_across_lives() {
+    let home = Home::new();
+    let wish = |name: &str| NewSession { wish: Some("wish-1".to_owned()), ..home.wanted("demo", name) };
+    let id = home.live(async |life| {
+        let (one, other) = tokio::join!(life.sessions.create(wish("one")), life.sessions.create(wish("one")));
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert_eq!((one.duplicate, other.duplicate, &one.session.id), (false, true, &other.session.id));
+        life.turn(&one.session, "hello").await;
+        life.written(&one.session, true).await;
+        one.session.id.clone()
+    });
+    home.live(async |life| {
+        let again = life.sessions.create(wish("another")).await.unwrap();
+        assert_eq!((again.duplicate, &again.session.id), (true, &id));
+        life.sessions.end(&id, false).await;
+        life.written(&again.session, true).await;
+    });
+    home.live(async |life| {
+        let past = life.sessions.create(wish("one")).await.unwrap();
+        assert!(past.duplicate && past.session.ended().is_some());
+        let wrong = NewSession { wish: Some("x".repeat(1000)), ..home.wanted("demo", "two") };
+        assert!(matches!(life.sessions.create(wrong).await, Err(CreateError::BadWish(_))));
+    });
+}
+
+#[test]
+fn what_is_forgotten_is_not_held_by_anybody() {
+    let home = Home::new();
+    home.live(async |life| {
+        let session = life.create(home.wanted("demo", "one")).await;
+        life.turn(&session, "hello").await;
+        let watched = Arc::downgrade(&session);
+        life.sessions.end(&session.id, false).await;
+        assert!(life.sessions.forget(&session.id).await);
+        drop(session);
+        eventually("nobody holds it", async || watched.upgrade().is_none()).await;
+    });
+}
+
+#[test]
 fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
     let home = Home::new();
     let (renamed, ended) = home.live(async |life| {
@@ -390,7 +431,7 @@ fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
         );
         let taken = [&one, &other].iter().filter(|made| matches!(made, Err(CreateError::NameTaken(_)))).count();
         assert_eq!(taken, 1, "one of two gets the name");
-        let renamed = one.or(other).unwrap();
+        let renamed = one.or(other).unwrap().session;
         life.sessions.rename(&renamed.id, "two").unwrap();
         // A name that was let go is free at once, whatever is written by then.
         let mut ended = life.create(home.wanted("demo", "one")).await;

@@ -64,6 +64,10 @@ pub struct New {
     #[arg(long)]
     attach: bool,
 
+    /// A name for this wish: under the same name no second session is made, so it can be repeated
+    #[arg(long, value_name = "ID")]
+    request_id: Option<String>,
+
     /// Print the session as JSON on one line
     #[arg(long)]
     json: bool,
@@ -98,6 +102,7 @@ impl New {
             allow_skipping_permissions: self.allow_skipping_permissions,
             arguments,
             environment: Some(environment),
+            request_id: self.request_id,
         };
         Place::here()?.or_started()?;
         let door = DoorArguments::for_daemon();

@@ -12,9 +12,9 @@ use crate::print::print;
 /// Who may control sessions
 ///
 /// A team has members, each with a credential in a file that only you can read: whoever shows it is who they say. A member may do
-/// what the role allows; docs/socket.md describes the files.
+/// what the role allows, and without a role everything; roles are described in config.json, see docs/security.md.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh team list\n  wh team add default ci --role watcher"))]
+#[command(after_help = with_exit_codes("  wh team list\n  wh team add default ci\n  wh control send a 'run the tests' --as ci\n  wh team remove default ci"))]
 pub struct Team {
     #[command(subcommand)]
     command: TeamCommand,
@@ -33,6 +33,13 @@ enum TeamCommand {
         /// What the member may do
         #[arg(long, value_name = "ROLE")]
         role: Option<String>,
+    },
+    /// Take somebody out of a team; the credential is gone with it
+    Remove {
+        /// The team
+        team: String,
+        /// The member
+        member: String,
     },
 }
 
@@ -56,6 +63,13 @@ impl Team {
             TeamCommand::Add { team, member, role } => {
                 let file = teams.add(&team, &member, role.as_deref()).map_err(failed)?;
                 print(&format!("{member} is in {team}; the credential is in {}\n", file.display()))?;
+            }
+            TeamCommand::Remove { team, member } => {
+                if !teams.remove(&team, &member).map_err(failed)? {
+                    return Err(Failure::new(code::USAGE, format!("there is no {member} in {team}"))
+                        .hint("wh team list tells who there is"));
+                }
+                print(&format!("{member} is not in {team} any more\n"))?;
             }
         }
         Ok(ExitCode::SUCCESS)

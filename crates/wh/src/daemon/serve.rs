@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use nix::fcntl::Flock;
@@ -32,6 +33,9 @@ use crate::{agents, log};
 
 /// Lines kept above the screen of a terminal program.
 const HISTORY_LINES: usize = 2000;
+
+/// How often texts that were left behind are looked for.
+const SWEEP: Duration = Duration::from_secs(60 * 60);
 
 /// How a daemon is opened.
 #[derive(Debug, Args)]
@@ -146,8 +150,23 @@ fn controller(place: &Place, daemon: Arc<dyn Daemon>, store: Store) -> Result<Ar
     options.texts = texts()?;
     let audit = Audit::open(place.audit(), options).map_err(|error| failed(&error))?;
     let references = References::new(place.contents(), limits.reference).map_err(|error| failed(&error))?;
+    tokio::spawn(sweep(references.clone()));
     let parts = Parts { daemon, store, teams, audit, references, times: Times::default(), limits };
     Ok(Arc::new(Controller::new(parts)))
+}
+
+/// Takes away texts that senders have left behind, now and every hour.
+async fn sweep(references: References) {
+    let mut hours = tokio::time::interval(SWEEP);
+    loop {
+        hours.tick().await;
+        let references = references.clone();
+        match tokio::task::spawn_blocking(move || references.sweep(SystemTime::now())).await {
+            Ok(Ok(0)) | Err(_) => {}
+            Ok(Ok(count)) => info!(count, "texts that were left behind were taken away"),
+            Ok(Err(error)) => warn!(%error, "texts that were left behind cannot be taken away"),
+        }
+    }
 }
 
 /// How much of the messages' texts is written down: nothing, unless somebody wants it.

@@ -101,7 +101,7 @@ pub struct NewSessionRequest {
     /// Whose it shall be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
-    /// Its working directory, absolute; the daemon's own when absent.
+    /// Its working directory, absolute; `/` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The size of its screen, as `120x40`.
@@ -119,9 +119,13 @@ pub struct NewSessionRequest {
     /// Arguments for the agent itself.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// All of its environment; the daemon's own when absent. It is not written down.
+    /// All of its environment; the daemon's own when absent. Of it only where programs, homes and settings are is written down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<BTreeMap<String, String>>,
+    /// The caller's name for this wish: under the same name no second session is made, as long as the first is listed. Its repetition is
+    /// answered with 200 in the place of 201.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }
 
 /// `GET /sessions/{session}/last_screen`: what a terminal program showed when its daemon was gone before it.

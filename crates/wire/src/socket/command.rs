@@ -99,10 +99,10 @@ pub struct Create {
     /// What people shall call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whose it shall be; the caller's team when absent.
+    /// Whose it shall be; `default` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
-    /// Its working directory, absolute.
+    /// Its working directory, absolute; `/` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The size of its terminal.
@@ -114,7 +114,7 @@ pub struct Create {
     /// The agent's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The caller's name for this wish: the same name starts one session, for as long as the daemon lives.
+    /// The caller's name for this wish: under the same name no second session is made, as long as the first is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }

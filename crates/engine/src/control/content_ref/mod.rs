@@ -10,11 +10,11 @@ mod tests;
 
 pub use problem::ReferenceProblem;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use nix::errno::Errno;
@@ -28,6 +28,9 @@ use super::private;
 
 /// What a text is said to be.
 const MIME: &str = "text/plain; charset=utf-8";
+
+/// How long a text may lie there: no message that refers to it can still come after that.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The folder under which texts lie, one folder a team.
 #[derive(Debug, Clone)]
@@ -137,6 +140,31 @@ impl References {
             mime: MIME.to_owned(),
             expires_at: expires_at.map(|at| at.to_string()),
         })
+    }
+}
+
+impl References {
+    /// Takes away what senders have left behind, a day after it was written. How many files that were.
+    pub fn sweep(&self, now: SystemTime) -> io::Result<usize> {
+        let mut swept = 0;
+        for team in fs::read_dir(&self.resolved)?.flatten() {
+            // What somebody put in the place of a folder is not followed anywhere.
+            if !team.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let input = team.path().join("input");
+            if !fs::symlink_metadata(&input).is_ok_and(|found| found.is_dir()) {
+                continue;
+            }
+            for text in fs::read_dir(&input)?.flatten() {
+                let Ok(found) = text.metadata() else { continue };
+                let age = found.modified().ok().and_then(|written| now.duration_since(written).ok());
+                if found.is_file() && age.is_some_and(|age| age > KEPT) && fs::remove_file(text.path()).is_ok() {
+                    swept += 1;
+                }
+            }
+        }
+        Ok(swept)
     }
 }
 

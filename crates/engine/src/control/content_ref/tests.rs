@@ -280,3 +280,21 @@ fn a_text_over_the_limit_is_not_written() {
     assert!(references.write("crew", "r", "12345", None).is_err());
     assert!(references.write("crew", "r", "1234", None).is_ok());
 }
+
+#[test]
+fn what_was_left_behind_is_taken_away_after_a_day_and_nothing_else() {
+    let bench = Bench::new();
+    let (old, new) = (bench.file("old.txt", b"old"), bench.file("new.txt", b"new"));
+    fs::create_dir(bench.path("folder")).unwrap();
+    symlink(bench.outer.path(), bench.references.base().join("away")).unwrap();
+    fs::create_dir(bench.outer.path().join("input")).unwrap();
+    let outside = bench.outer.path().join("input/outside.txt");
+    fs::write(&outside, "outside").unwrap();
+    let written = |path: &str| fs::metadata(path).unwrap().modified().unwrap();
+    let later = |path: &str, by| File::open(path).unwrap().set_modified(written(path) + by).unwrap();
+    later(&new.path, Duration::from_secs(60));
+    let now = written(&old.path) + KEPT + Duration::from_secs(30);
+    assert_eq!(bench.references.sweep(now).unwrap(), 1);
+    assert!(!Path::new(&old.path).exists() && Path::new(&new.path).exists());
+    assert!(bench.path("folder").exists() && outside.exists(), "links are not followed");
+}

@@ -84,6 +84,16 @@ pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     Ok(read)
 }
 
+/// Takes a member out of a configuration, and leaves everything else as it is. Whether there was one.
+pub(super) fn strike(config: &mut Value, member: &str) -> Result<bool, String> {
+    let Some(members) = config.get_mut("members").and_then(Value::as_array_mut) else {
+        return Err("members must be a list".to_owned());
+    };
+    let before = members.len();
+    members.retain(|known| known["name"] != member);
+    Ok(members.len() < before)
+}
+
 /// Enters a member into a configuration, and leaves everything else as it is. Whether something changed.
 pub(super) fn enter(config: &mut Value, team: &str, member: &str, role: Option<&str>) -> Result<bool, String> {
     let Some(fields) = config.as_object_mut() else { return Err("it must be a JSON object".to_owned()) };

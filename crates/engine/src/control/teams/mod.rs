@@ -101,13 +101,7 @@ impl Teams {
     /// Makes somebody a member, and the team if there is none, with a new credential; the file that holds it. Who is a member already gets the
     /// role, if one is given, and keeps a credential that is there.
     pub fn add(&mut self, team: &str, member: &str, role: Option<&str>) -> io::Result<PathBuf> {
-        for name in [team, member] {
-            if !is_name(name) {
-                return Err(io::Error::other(format!(
-                    "{name:?} cannot be the name of a team or member; use letters, digits, \".\", \"_\" and \"-\", 64 at most"
-                )));
-            }
-        }
+        check_names(&[team, member])?;
         let folder = self.root.join(team);
         private::folder(&folder)?;
         let path = folder.join("config.json");
@@ -124,12 +118,35 @@ impl Teams {
             private::write(&credential, format!("{}\n", Token::new()?.as_str()).as_bytes())?;
         }
         if changed {
-            let mut text = serde_json::to_vec_pretty(&config)?;
-            text.push(b'\n');
-            private::write(&path, &text)?;
+            write_config(&path, &config)?;
         }
         self.load()?;
         Ok(credential)
+    }
+
+    /// Takes somebody out of a team, credential and all. Whether there was somebody.
+    pub fn remove(&mut self, team: &str, member: &str) -> io::Result<bool> {
+        check_names(&[team, member])?;
+        // First what proves who they are: from then on nobody is them.
+        let credential = match fs::remove_file(self.credential_path(team, member)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            removed => removed.is_ok(),
+        };
+        let path = self.root.join(team).join("config.json");
+        let listed = match private::read(&path, false, LONGEST_CONFIG) {
+            Ok(text) => {
+                let mut config = serde_json::from_str(&text).map_err(|error| named(&path, &error.to_string()))?;
+                let listed = config::strike(&mut config, member).map_err(|problem| named(&path, &problem))?;
+                if listed {
+                    write_config(&path, &config)?;
+                }
+                listed
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        self.load()?;
+        Ok(credential || listed)
     }
 
     /// The credential of a member, for a client of the same user.
@@ -202,6 +219,21 @@ fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && !name.starts_with('.')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+fn check_names(names: &[&str]) -> io::Result<()> {
+    match names.iter().find(|name| !is_name(name)) {
+        Some(name) => Err(io::Error::other(format!(
+            "{name:?} cannot be the name of a team or member; use letters, digits, \".\", \"_\" and \"-\", 64 at most"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn write_config(path: &Path, config: &Value) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(config)?;
+    text.push(b'\n');
+    private::write(path, &text)
 }
 
 fn named(path: &Path, problem: &str) -> io::Error {

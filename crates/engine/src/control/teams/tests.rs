@@ -85,17 +85,34 @@ fn a_configuration_of_another_tool_is_read_and_kept() {
 }
 
 #[test]
+fn who_is_taken_out_proves_nothing_any_more() {
+    let (folder, mut teams) = crew(&json!({"members": [{"name": "ada", "model": "m"}], "extra": 1}));
+    teams.add("crew", "ben", None).unwrap();
+    let token = teams.credential("crew", "ben").unwrap();
+    assert!(teams.remove("crew", "ben").unwrap());
+    assert_eq!(teams.verify(token.as_str()), None);
+    let text = fs::read_to_string(folder.path().join("teams/crew/config.json")).unwrap();
+    let config: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(config, json!({"members": [{"name": "ada", "model": "m"}], "extra": 1}), "the rest stays");
+    assert!(!teams.remove("crew", "ben").unwrap() && !teams.remove("nobody", "ben").unwrap());
+    assert!(teams.remove("../crew", "ada").is_err());
+    // Who comes back has another proof.
+    teams.add("crew", "ben", None).unwrap();
+    assert_ne!(teams.credential("crew", "ben").unwrap(), token);
+}
+
+#[test]
 fn roles_and_rules_are_read() {
     let (_folder, teams) = crew(&json!({
         "members": [{"name": "ben", "role": "observer"}],
-        "roles": {"observer": {"allow": ["watch"], "deny": ["*@precious"]}}
+        "roles": {"observer": {"allow": ["interrupt"], "deny": ["*@precious"]}}
     }));
     let crew = &teams.policy().teams["crew"];
     assert_eq!(crew.members["ben"].role.as_deref(), Some("observer"));
     let rules = |rules: &[wh_core::gate::Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(
         (rules(&crew.roles["observer"].allow), rules(&crew.roles["observer"].deny)),
-        (vec!["watch".to_owned()], vec!["*@precious".to_owned()])
+        (vec!["interrupt".to_owned()], vec!["*@precious".to_owned()])
     );
 }
 

@@ -7,6 +7,7 @@ mod intruders;
 mod once;
 mod real;
 mod references;
+mod restart;
 mod shells;
 mod socket;
 

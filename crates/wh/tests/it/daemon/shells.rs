@@ -13,7 +13,7 @@ use super::{House, Session};
 use crate::WH;
 
 /// A shell of this user in a terminal of that size.
-fn shell(house: &House, cols: u16, rows: u16) -> Tmux {
+pub(super) fn shell(house: &House, cols: u16, rows: u16) -> Tmux {
     let mut environment = house.environment();
     let bin = Path::new(WH).parent().unwrap().display().to_string();
     for (name, value) in &mut environment {
@@ -27,7 +27,7 @@ fn shell(house: &House, cols: u16, rows: u16) -> Tmux {
     shell
 }
 
-fn enter(shell: &Tmux, line: &str) {
+pub(super) fn enter(shell: &Tmux, line: &str) {
     shell.send_text(line);
     shell.send_keys(&["Enter"]);
 }

@@ -11,7 +11,7 @@ const MOST_NAMES: usize = 1024;
 /// The session that a wish has made, once it has.
 type Place = Arc<OnceCell<String>>;
 
-/// Wishes by their names, for as long as the daemon lives.
+/// Wishes by their names.
 #[derive(Debug, Default)]
 pub(super) struct Made(Mutex<VecDeque<(String, Place)>>);
 
@@ -28,5 +28,10 @@ impl Made {
         let place = Place::default();
         names.push_back((name.to_owned(), Arc::clone(&place)));
         place
+    }
+
+    /// The wish of this name has made this session, in an earlier life.
+    pub fn remember(&self, name: &str, id: &str) {
+        let _ = self.place(name).set(id.to_owned());
     }
 }
