@@ -42,9 +42,14 @@ pub trait Daemon: Send + Sync {
         self.session(id).filter(|session| session.id == id)
     }
 
-    /// Whether the one of this id was an earlier daemon's and is about to be here again.
-    fn is_returning(&self, id: &str) -> bool {
-        let _ = id;
+    /// The names of those that were an earlier daemon's and are about to be here again.
+    fn returning(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the one of this id or name is among them.
+    fn is_returning(&self, wanted: &str) -> bool {
+        let _ = wanted;
         false
     }
 
@@ -69,6 +74,9 @@ pub trait Controller: Send + Sync {
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
         caller: Caller,
     ) -> BoxFuture<'_, Result<ControlAck, Failure>>;
+
+    /// Writes down that a door has let somebody or something not in, before it was known what it was about: why, in a word and in words.
+    fn refused_at_the_door(&self, error: &str, detail: &str);
 
     /// Writes down that another door has refused something to a process of the session that it was about.
     fn refused_inside(&self, session: &Session, action: ControlKind);
@@ -148,6 +156,15 @@ pub enum CreateError {
     /// The name of the wish cannot be one.
     #[error("{0}")]
     BadWish(String),
+    /// The name of the wish was another wish's.
+    #[error("request_id {0:?} was used for another session; use another id")]
+    WishReused(String),
+    /// There is no such team.
+    #[error("there is no team {0:?}; wh team add makes one")]
+    NoSuchTeam(String),
+    /// It was an earlier daemon's, and is not back yet.
+    #[error("session {0:?} is coming back; ask again")]
+    Returning(String),
     /// A session that lives has it.
     #[error("a session called {0:?} lives already")]
     NameTaken(String),

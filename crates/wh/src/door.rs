@@ -97,10 +97,14 @@ impl DoorArguments {
         self.session.as_deref()
     }
 
+    /// Every session of the daemon, and those that are about to be.
+    pub fn listed(&self) -> Result<SessionsBody, Failure> {
+        self.daemon_call(Method::GET, "/sessions", None, PATIENCE)?.read()
+    }
+
     /// Every session of the daemon.
     pub fn sessions(&self) -> Result<Vec<SessionSummary>, Failure> {
-        let answer = self.daemon_call(Method::GET, "/sessions", None, PATIENCE)?;
-        Ok(answer.read::<SessionsBody>()?.sessions)
+        Ok(self.listed()?.sessions)
     }
 
     /// The session that is meant, if one is named: which one a name means is the daemon's to say.

@@ -104,6 +104,9 @@ fn create_kind(error: &CreateError) -> (StatusCode, &'static str) {
     match error {
         CreateError::BadName(_) => (StatusCode::BAD_REQUEST, "Invalid name"),
         CreateError::BadWish(_) => (StatusCode::BAD_REQUEST, "Invalid request_id"),
+        CreateError::WishReused(_) => (StatusCode::CONFLICT, "Request id reused"),
+        CreateError::NoSuchTeam(_) => (StatusCode::BAD_REQUEST, "No such team"),
+        CreateError::Returning(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not back yet"),
         CreateError::NameTaken(_) => (StatusCode::CONFLICT, "Name taken"),
         CreateError::NoSuchSession(_) => (StatusCode::NOT_FOUND, "No such session"),
         CreateError::NoSuchAgent { .. } => (StatusCode::BAD_REQUEST, "No such agent"),

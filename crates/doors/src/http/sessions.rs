@@ -80,7 +80,7 @@ async fn list(State(door): State<Door>) -> Json<SessionsBody> {
     for session in door.daemon.sessions() {
         sessions.push(summary(&session).await);
     }
-    Json(SessionsBody { sessions })
+    Json(SessionsBody { sessions, returning: door.daemon.returning() })
 }
 
 async fn create(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
@@ -126,17 +126,28 @@ async fn end(
     Query(how): Query<How>,
 ) -> Result<Json<SessionSummary>, Fault> {
     let session = find(&door, &id)?;
-    door.daemon.end(&session.id, yes(how.now.as_deref())).await;
-    let last = summary(&session).await;
-    if yes(how.forget.as_deref()) {
-        door.daemon.forget(&session.id).await;
-        door.inner.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
-    }
-    Ok(Json(last))
+    // Once it is under way it goes on, whether or not the caller still waits.
+    let work = tokio::spawn(async move {
+        door.daemon.end(&session.id, yes(how.now.as_deref())).await;
+        let last = summary(&session).await;
+        if yes(how.forget.as_deref()) {
+            door.daemon.forget(&session.id).await;
+            door.inner.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+        }
+        last
+    });
+    let failed = |error: tokio::task::JoinError| CreateError::Failed { message: error.to_string(), hint: None };
+    Ok(Json(work.await.map_err(failed)?))
 }
 
 fn find(door: &Door, id: &str) -> Result<Arc<Session>, Fault> {
-    door.daemon.session(id).ok_or_else(|| CreateError::NoSuchSession(id.to_owned()).into())
+    // Asked first: one that comes back in between is then there.
+    let returning = door.daemon.is_returning(id);
+    let missing = || match returning {
+        true => CreateError::Returning(id.to_owned()),
+        false => CreateError::NoSuchSession(id.to_owned()),
+    };
+    Ok(door.daemon.session(id).ok_or_else(missing)?)
 }
 
 /// Passes a request on to the door of its session.

@@ -11,7 +11,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use wh_client::{Caller, CreateError, Created as Made, NewSession, Process, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::socket::{
-    Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
+    Body, Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
     UNKNOWN_REQUEST,
 };
 
@@ -67,6 +67,10 @@ pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut d
         let request = match request {
             Ok(request) => request,
             Err(response) => {
+                if let Body::Error { error } = &response.body {
+                    let code = if error.code == ErrorCode::VersionMismatch { "version" } else { "invalid_request" };
+                    door.controller.refused_at_the_door(code, &error.message);
+                }
                 send(&mut writer, &response.encode()).await?;
                 continue;
             }
@@ -95,7 +99,12 @@ pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut d
 }
 
 fn find(door: &Door, id: &str) -> Result<Arc<Session>, Failure> {
-    let missing = || Failure::new(ErrorCode::SessionNotFound, format!("there is no session {id:?}"));
+    // Asked first: one that comes back in between is then there.
+    let returning = door.daemon.is_returning(id);
+    let missing = || match returning {
+        true => Failure::new(ErrorCode::Busy, CreateError::Returning(id.to_owned()).to_string()),
+        false => Failure::new(ErrorCode::SessionNotFound, format!("there is no session {id:?}")),
+    };
     door.daemon.session(id).ok_or_else(missing)
 }
 
@@ -123,7 +132,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
                     sessions.push(summary(&session).await);
                 }
             }
-            Response::ok(id, &Listed { sessions })
+            Response::ok(id, &Listed { sessions, returning: door.daemon.returning() })
         }
         Command::Session(wanted) => match find(door, &wanted.session_id) {
             Ok(session) => {
@@ -174,9 +183,12 @@ async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
     };
     door.daemon.create(wanted).await.map_err(|error| match &error {
         CreateError::NoSuchAgent { .. } => Failure::new(ErrorCode::AgentNotFound, error.to_string()),
-        CreateError::BadName(_) | CreateError::BadWish(_) | CreateError::NameTaken(_) | CreateError::Nothing => {
-            invalid(error.to_string())
-        }
+        CreateError::NoSuchTeam(_) => Failure::new(ErrorCode::TeamNotFound, error.to_string()),
+        CreateError::BadName(_)
+        | CreateError::BadWish(_)
+        | CreateError::WishReused(_)
+        | CreateError::NameTaken(_)
+        | CreateError::Nothing => invalid(error.to_string()),
         CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
         CreateError::Failed { message, hint } => {
             let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();

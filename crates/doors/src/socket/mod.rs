@@ -88,6 +88,7 @@ async fn welcome(stream: UnixStream, door: Door) {
     };
     if peer.uid() != nix::unistd::geteuid().as_raw() {
         warn!(uid = peer.uid(), "another user was turned away");
+        door.controller.refused_at_the_door("another_user", &format!("uid {}", peer.uid()));
         return connection::turn_away(stream).await;
     }
     // Looked at now: who connects may be gone when it is asked for.

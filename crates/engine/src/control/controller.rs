@@ -87,6 +87,15 @@ impl Port for Controller {
         })
     }
 
+    fn refused_at_the_door(&self, error: &str, detail: &str) {
+        let mut event = Event::new(Act::Failure, None, &ControlKey::default(), SystemTime::now());
+        event.result = Some(ControlResult::Rejected);
+        event.duplicate = Some(false);
+        event.error = Some(error.to_owned());
+        event.detail = Some(detail.to_owned());
+        self.0.audit.record(event);
+    }
+
     fn refused_inside(&self, session: &Session, action: ControlKind) {
         let key = ControlKey {
             team: session.team.clone(),
@@ -317,19 +326,15 @@ impl Inner {
                     Verdict { error: Some("not_written"), ..failed(&words, &error) }
                 }
             },
-            Outcome::Later(conversation, id) => {
+            Outcome::Later(work) => {
                 let inner = Arc::clone(self);
                 tokio::spawn(async move {
-                    if let Some(came) = execute::delivered(&conversation, &id, None).await {
-                        inner.settle_later(key, came).await;
-                    }
+                    let came = work.await.unwrap_or_else(|_| execute::broken());
+                    inner.settle_later(key, came).await;
                 });
-                Verdict {
-                    result: ControlResult::Timeout,
-                    duplicate: false,
-                    detail: Some("it is on its way to the agent, which has not taken it yet; ask again under the same request_id".to_owned()),
-                    error: Some("under_way"),
-                }
+                let (words, error) = execute::under_way(session);
+                let (result, detail) = (ControlResult::Timeout, Some(words.to_owned()));
+                Verdict { result, duplicate: false, detail, error: Some(error) }
             }
         }
     }

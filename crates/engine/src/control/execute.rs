@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::task::JoinHandle;
 use wh_client::{Conversation, Session, Surface, Unanswered};
 use wh_core::gate::dedupe::Reached;
 use wh_core::input::{Gesture, KeyPress};
@@ -15,8 +15,8 @@ use wh_core::space::receipt::{Receipt, Stage};
 use wh_core::space::{ItemId, ParticipantId};
 use wh_wire::socket::{ControlAction, ControlAnswer, ControlResult, Decision};
 
-/// How long a turn that is interrupted for a text may take to end.
-const INTERRUPT_PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is looked whether a program that did not read has read.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What came of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,98 +113,133 @@ async fn terminal_liveness(session: &Session, action: &ControlAction) -> Result<
     Ok(())
 }
 
-/// Carries it out. Returns when it is known what came of it, or after `patience`: then what comes later is told to the future
-/// that is returned beside it.
+/// Carries it out. Returns when it is known what came of it, or after `patience`: then it goes on, and whoever waits for it will know.
 pub(super) async fn carry_out(session: &Session, deed: Deed, by: &str, id: &RequestId, patience: Duration) -> Outcome {
-    match (&session.conversation, &session.surface) {
+    let id = id.clone();
+    let mut work = match (&session.conversation, &session.surface) {
         (Some(conversation), _) => {
             let agent = ParticipantId::from(session.agent().unwrap_or_default());
-            Agent { conversation, agent, by: ParticipantId::from(by), id }.carry_out(deed, patience).await
+            let agent = Agent { conversation: conversation.clone(), agent, by: ParticipantId::from(by), id };
+            tokio::spawn(async move { agent.carry_out(deed).await.unwrap_or_else(|came| came) })
         }
-        (None, Some(surface)) => Outcome::Known(type_in(surface, deed, id).await),
-        (None, None) => Outcome::Known(Came::nothing(ControlResult::NotLive, "the session has ended", "ended")),
+        (None, Some(surface)) => {
+            let surface = surface.clone();
+            tokio::spawn(async move { type_in(&surface, deed, &id).await.unwrap_or_else(|came| came) })
+        }
+        (None, None) => return Outcome::Known(Came::nothing(ControlResult::NotLive, "the session has ended", "ended")),
+    };
+    match tokio::time::timeout(patience, &mut work).await {
+        Ok(done) => Outcome::Known(done.unwrap_or_else(|_| broken())),
+        Err(_) => Outcome::Later(work),
     }
 }
 
 /// How far it is known.
 pub(super) enum Outcome {
     Known(Came),
-    /// Not in time: the message is with the space, and whoever waits for its receipt will know.
-    Later(Conversation, RequestId),
+    /// Not in time: it goes on.
+    Later(JoinHandle<Came>),
 }
 
-struct Agent<'a> {
-    conversation: &'a Conversation,
+/// It is not known what came of it, because wh itself failed.
+pub(super) fn broken() -> Came {
+    not_known("wh failed while it carried this out")
+}
+
+/// What is said of a message that is still under way.
+pub(super) fn under_way(session: &Session) -> (&'static str, &'static str) {
+    match session.conversation {
+        Some(_) => {
+            let words =
+                "it is on its way to the agent, which has not taken it yet; ask again under the same request_id";
+            (words, "under_way")
+        }
+        None => {
+            let words = "it waits for a program that does not read now; ask again under the same request_id";
+            (words, "unread")
+        }
+    }
+}
+
+struct Agent {
+    conversation: Conversation,
     agent: ParticipantId,
     by: ParticipantId,
-    id: &'a RequestId,
+    id: RequestId,
 }
 
-impl Agent<'_> {
+impl Agent {
     async fn command(&self, id: Option<RequestId>, command: Command) -> Result<(), Came> {
         match self.conversation.space.command(self.by.clone(), id, command).await {
+            Ok(Ok(done)) if done.duplicate => Err(used_elsewhere()),
             Ok(Ok(_)) => Ok(()),
             Ok(Err(refusal)) => Err(refused(&refusal)),
             Err(_) => Err(Came::nothing(ControlResult::NotLive, "the session's agent is gone", "ended")),
         }
     }
 
-    async fn carry_out(&self, deed: Deed, patience: Duration) -> Outcome {
+    async fn carry_out(&self, deed: Deed) -> Result<Came, Came> {
         let id = Some(self.id.clone());
-        match deed {
+        let words = match deed {
             Deed::Text { text, interrupt } => {
-                if interrupt && let Err(came) = self.interrupt_first().await {
-                    return Outcome::Known(came);
-                }
-                let command = Command::Deliver { text, to: self.agent.clone() };
-                if let Err(mut came) = self.command(id, command).await {
-                    // The interrupt was carried out, whatever became of the text.
-                    came.reached = if interrupt { Reached::Perhaps } else { came.reached };
-                    return Outcome::Known(came);
-                }
-                match delivered(self.conversation, self.id, Some(patience)).await {
-                    Some(came) => Outcome::Known(came),
-                    None => Outcome::Later(self.conversation.clone(), self.id.clone()),
-                }
+                self.give(text, interrupt).await?;
+                "the agent has it"
             }
             Deed::Interrupt => {
-                let told = self.command(id, Command::Interrupt(Some(self.agent.clone()))).await;
-                Outcome::Known(told.map_or_else(|came| came, |()| Came::ok("the agent was told to stop")))
+                self.command(id, Command::Interrupt(Some(self.agent.clone()))).await?;
+                "the agent was told to stop"
             }
             Deed::Answer(answer) => {
                 let question = ItemId::from(answer.question_id.as_str());
-                let answer = match self.answer(&question, answer).await {
-                    Ok(answer) => answer,
-                    Err(came) => return Outcome::Known(came),
-                };
-                let told = self.command(id, Command::Answer { question, answer }).await;
-                Outcome::Known(told.map_or_else(|came| came, |()| Came::ok("the agent has the answer")))
+                let answer = self.answer(&question, answer).await?;
+                self.command(id, Command::Answer { question, answer }).await?;
+                "the agent has the answer"
+            }
+        };
+        delivered(&self.conversation, &self.id).await?;
+        Ok(Came::ok(words))
+    }
+
+    /// Gives the agent a text; what is under way is stopped first, if that is wanted.
+    async fn give(&self, text: String, interrupt: bool) -> Result<(), Came> {
+        let stopped = interrupt && self.stop().await?;
+        loop {
+            let command = Command::Deliver { text: text.clone(), to: self.agent.clone() };
+            match self.command(Some(self.id.clone()), command).await {
+                // Somebody else was faster after the stop: that turn is waited for, and not stopped.
+                Err(came) if stopped && came.result == ControlResult::Busy => self.until_idle().await?,
+                // The stop was carried out, whatever became of the text.
+                Err(came) if stopped => return Err(Came { reached: Reached::Perhaps, ..came }),
+                other => return other,
             }
         }
     }
 
-    /// Stops the turn that is under way, if one is, and waits for its end.
-    async fn interrupt_first(&self) -> Result<(), Came> {
+    /// Stops the turn that is under way, if one is, and waits for its end. Whether one was.
+    async fn stop(&self) -> Result<bool, Came> {
         match self.command(None, Command::Interrupt(Some(self.agent.clone()))).await {
-            Err(came) if came.error == Some("nothing_to_interrupt") => return Ok(()),
+            Err(came) if came.error == Some("nothing_to_interrupt") => return Ok(false),
             Err(came) => return Err(came),
             Ok(()) => {}
         }
-        let deadline = Instant::now() + INTERRUPT_PATIENCE;
+        self.until_idle().await?;
+        Ok(true)
+    }
+
+    async fn until_idle(&self) -> Result<(), Came> {
         let space = &self.conversation.space;
         let gone = || Came::to(ControlResult::NotLive, "the agent is gone", Some("ended"), Reached::Perhaps);
         let mut pulse = space.watch().await.map_err(|_| gone())?.pulse;
         loop {
             pulse.borrow_and_update();
             let id = self.agent.clone();
-            let free = space.look(move |state| matches!(state.activity(&id), Some(Activity::Idle))).await;
-            if free.map_err(|_| gone())? {
-                return Ok(());
+            let activity = space.look(move |state| state.activity(&id).cloned()).await;
+            match activity.map_err(|_| gone())? {
+                Some(Activity::Idle) => return Ok(()),
+                None | Some(Activity::Gone(_)) => return Err(gone()),
+                Some(_) => {}
             }
-            if !matches!(tokio::time::timeout_at(deadline, pulse.changed()).await, Ok(Ok(()))) {
-                let words = "the agent was told to stop and has not yet; the text was not sent";
-                return Err(Came::to(ControlResult::Busy, words, Some("busy"), Reached::Perhaps));
-            }
+            pulse.changed().await.map_err(|_| gone())?;
         }
     }
 
@@ -239,29 +274,21 @@ impl Agent<'_> {
     }
 }
 
-/// Waits until a message is with its agent, for so long or for good. `None`: not in time.
-pub(super) async fn delivered(conversation: &Conversation, id: &RequestId, patience: Option<Duration>) -> Option<Came> {
+/// Waits until a message is with its agent.
+async fn delivered(conversation: &Conversation, id: &RequestId) -> Result<(), Came> {
     let gone = || not_known("the agent is gone");
-    let deadline = patience.map(|patience| Instant::now() + patience);
-    let Ok(watched) = conversation.space.watch().await else { return Some(gone()) };
-    let mut pulse = watched.pulse;
+    let mut pulse = conversation.space.watch().await.map_err(|_| gone())?.pulse;
     loop {
         pulse.borrow_and_update();
         let wanted = id.clone();
         let reached = conversation.space.look(move |state| state.receipts.get(&wanted).map(far)).await;
         match reached {
-            Err(_) | Ok(None) => return Some(gone()),
+            Err(_) | Ok(None) => return Err(gone()),
             Ok(Some(Far::Accepted)) => {}
-            Ok(Some(Far::Failed(reason))) => return Some(not_known(&reason)),
-            Ok(Some(Far::Delivered)) => return Some(Came::ok("the agent has it")),
+            Ok(Some(Far::Failed(reason))) => return Err(not_known(&reason)),
+            Ok(Some(Far::Delivered)) => return Ok(()),
         }
-        let changed = match deadline {
-            Some(deadline) => tokio::time::timeout_at(deadline, pulse.changed()).await.ok()?,
-            None => pulse.changed().await,
-        };
-        if changed.is_err() {
-            return Some(gone());
-        }
+        pulse.changed().await.map_err(|_| gone())?;
     }
 }
 
@@ -282,6 +309,12 @@ fn far(receipt: &Receipt) -> Far {
     }
 }
 
+/// The id is that of something else, which came by another door: nothing was done under it now.
+fn used_elsewhere() -> Came {
+    let words = "this request_id was used at another door; use another one";
+    Came::nothing(ControlResult::Rejected, words, "request_id_reused")
+}
+
 /// Something went wrong between the space and the agent: nobody can say on which side of it the message was.
 fn not_known(reason: &str) -> Came {
     let words = format!("{reason}; it is not known whether the agent has it");
@@ -289,12 +322,12 @@ fn not_known(reason: &str) -> Came {
 }
 
 /// Types into a terminal. A line break is Enter, as it is at a keyboard.
-async fn type_in(surface: &Surface, deed: Deed, id: &RequestId) -> Came {
-    let Ok(enter) = "enter".parse::<KeyPress>() else { return not_typed("there is no Enter key") };
-    let Ok(ctrl_c) = "ctrl+c".parse::<KeyPress>() else { return not_typed("there is no Ctrl-C") };
+async fn type_in(surface: &Surface, deed: Deed, id: &RequestId) -> Result<Came, Came> {
+    let enter: KeyPress = "enter".parse().map_err(|_| not_typed("there is no Enter key"))?;
+    let ctrl_c: KeyPress = "ctrl+c".parse().map_err(|_| not_typed("there is no Ctrl-C"))?;
     let mut gestures = Vec::new();
     let words = match deed {
-        Deed::Answer(_) => return not_typed("a terminal program's questions have no ids"),
+        Deed::Answer(_) => return Err(not_typed("a terminal program's questions have no ids")),
         Deed::Interrupt => {
             gestures.push(Gesture::Key(ctrl_c));
             "Ctrl-C was pressed"
@@ -314,23 +347,39 @@ async fn type_in(surface: &Surface, deed: Deed, id: &RequestId) -> Came {
     let bytes: usize = gestures.iter().map(|one| if let Gesture::Text(text) = one { text.len() } else { 1 }).sum();
     if bytes > LONGEST_QUEUE {
         let words = format!("the text has {bytes} bytes; at most {LONGEST_QUEUE} can be typed at once");
-        return Came::nothing(ControlResult::Rejected, words, "too_long");
+        return Err(Came::nothing(ControlResult::Rejected, words, "too_long"));
     }
     match surface.type_in(gestures, "control".to_owned(), Some(id.clone())).await {
-        Ok(done) if done.delivered => Came::ok(words),
-        Ok(_) => Came::to(
-            ControlResult::Timeout,
-            "it was typed, and waits for a program that does not read now",
-            Some("unread"),
-            Reached::Perhaps,
-        ),
-        Err(Unanswered::Refused(TerminalRefusal::QueueFull { .. })) => {
-            Came::nothing(ControlResult::Busy, "the program does not read its input, and enough waits for it", "busy")
+        Ok(done) if done.duplicate => Err(used_elsewhere()),
+        Ok(done) => {
+            if !done.delivered {
+                read(surface, id).await?;
+            }
+            Ok(Came::ok(words))
         }
+        Err(Unanswered::Refused(TerminalRefusal::QueueFull { .. })) => Err(Came::nothing(
+            ControlResult::Busy,
+            "the program does not read its input, and enough waits for it",
+            "busy",
+        )),
         Err(Unanswered::Refused(TerminalRefusal::Ended)) | Err(Unanswered::Gone(_)) => {
-            Came::nothing(ControlResult::NotLive, "the session's program has ended", "ended")
+            Err(Came::nothing(ControlResult::NotLive, "the session's program has ended", "ended"))
         }
-        Err(Unanswered::Refused(other)) => Came::nothing(ControlResult::Rejected, other.to_string(), "refused"),
+        Err(Unanswered::Refused(other)) => Err(Came::nothing(ControlResult::Rejected, other.to_string(), "refused")),
+    }
+}
+
+/// Waits until the terminal has all of what was typed: its program does not read now, and nobody says when it does.
+async fn read(surface: &Surface, id: &RequestId) -> Result<(), Came> {
+    let ended = || not_known("the program ended before it had read all of it");
+    let mut looks = tokio::time::interval(LOOK_AGAIN);
+    loop {
+        looks.tick().await;
+        match surface.receipt(id.clone()).await {
+            Ok(Some(typed)) if typed.delivered.is_some() => return Ok(()),
+            Ok(Some(typed)) if !typed.lost => {}
+            _ => return Err(ended()),
+        }
     }
 }
 
@@ -351,6 +400,7 @@ fn refused(refusal: &Refusal) -> Came {
         Refusal::WrongAnswer(_) => (ControlResult::Rejected, "wrong_answer"),
         Refusal::TooLong(..) => (ControlResult::Rejected, "too_long"),
         Refusal::LedgerFull => (ControlResult::Busy, "too_many_requests"),
+        Refusal::AnotherCommand | Refusal::UsedBefore => (ControlResult::Rejected, "request_id_reused"),
         _ => (ControlResult::Rejected, "refused"),
     };
     Came::nothing(result, refusal.to_string(), error)

@@ -17,6 +17,7 @@ use wh_core::space::{ItemId, ParticipantId, kept};
 use wh_core::terminal::Exit;
 use wh_screen::render;
 
+use super::made;
 use crate::store::{Ended, KeptItem, Resume, SessionKind, SessionRecord, Store, StoreError, Which};
 
 /// How often what grows or changes is written again. What is complete is written at once.
@@ -55,7 +56,7 @@ pub(super) fn record(session: &Session, wanted: &NewSession) -> SessionRecord {
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
         .filter(|(name, _)| KEPT_VARIABLES.contains(&name.as_str()) || KEPT_OF_AGENTS.contains(&name.as_str()))
         .collect();
-    let mut extra = json!({ "environment": environment, "wish": wanted.wish });
+    let mut extra = json!({ "environment": environment, "wish": made::kept(wanted) });
     let (kind, agent, command, model, mode) = match &wanted.what {
         What::Agent { agent, model, mode, may_skip_permissions, arguments } => {
             extra["may_skip_permissions"] = json!(may_skip_permissions);

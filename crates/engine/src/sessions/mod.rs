@@ -9,10 +9,10 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{mpsc, watch};
@@ -24,7 +24,7 @@ use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
 
-pub use restore::Restored;
+pub use restore::{Recalled, Restored};
 
 use crate::control::teams::DEFAULT_TEAM;
 use crate::space::RunningSpace;
@@ -76,18 +76,22 @@ pub struct Means {
     pub withheld: Vec<std::ffi::OsString>,
     /// Where sessions are kept beyond the daemon's life; without it they end with it.
     pub store: Option<Store>,
+    /// Whether there is a team of this name.
+    pub is_team: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 /// The sessions of a daemon.
 pub struct Sessions {
+    /// For what goes on when whoever asked for it is gone.
+    me: Weak<Self>,
     means: Arc<Means>,
-    /// Names of those that are being made.
-    reserved: Mutex<Vec<String>>,
+    /// Names of those that are being made, or are to come back.
+    reserved: Arc<Mutex<Vec<String>>>,
     all: RwLock<BTreeMap<u64, Arc<Kept>>>,
     next: std::sync::atomic::AtomicU64,
     stopping: AtomicBool,
-    /// Ids of those of an earlier daemon that are not here yet; `None` until it is known which.
-    returning: watch::Sender<Option<HashSet<String>>>,
+    /// Those of an earlier daemon that are not here yet: their names by their ids.
+    returning: watch::Sender<HashMap<String, String>>,
     /// Which wish has made which.
     made: Made,
 }
@@ -101,11 +105,12 @@ struct Kept {
 }
 
 /// While there is one, nobody else gets the name.
-struct Reserved<'a>(&'a Sessions, String);
+#[derive(Debug)]
+struct Reserved(Arc<Mutex<Vec<String>>>, String);
 
-impl Drop for Reserved<'_> {
+impl Drop for Reserved {
     fn drop(&mut self) {
-        let mut reserved = self.0.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reserved = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = reserved.iter().position(|name| *name == self.1) {
             reserved.swap_remove(place);
         }
@@ -153,13 +158,14 @@ impl std::fmt::Debug for Sessions {
 impl Sessions {
     /// No sessions yet.
     pub fn new(means: Means) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
             means: Arc::new(means),
-            reserved: Mutex::default(),
+            reserved: Arc::default(),
             all: RwLock::default(),
             next: std::sync::atomic::AtomicU64::new(0),
             stopping: AtomicBool::new(false),
-            returning: watch::Sender::new(None),
+            returning: watch::Sender::default(),
             made: Made::default(),
         })
     }
@@ -168,24 +174,29 @@ impl Sessions {
         self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    fn keep(&self, kept: Kept) -> Arc<Session> {
+    /// Keeps one, unless the daemon is about to end: then it is given back, to be ended.
+    fn keep(&self, kept: Kept) -> Result<Arc<Session>, Kept> {
         self.keep_at(self.next.fetch_add(1, Ordering::Relaxed), kept)
     }
 
-    fn keep_at(&self, number: u64, kept: Kept) -> Arc<Session> {
+    fn keep_at(&self, number: u64, kept: Kept) -> Result<Arc<Session>, Kept> {
         let session = Arc::clone(&kept.session);
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: whoever stops says so first, and then looks who is here.
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(kept);
+        }
         all.insert(number, Arc::new(kept));
         let ended: Vec<u64> =
             all.iter().filter(|(_, kept)| kept.session.ended().is_some()).map(|(number, _)| *number).collect();
         for number in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
             all.remove(number);
         }
-        session
+        Ok(session)
     }
 
     /// A name that nobody who lives has: the wanted one, or one made from what runs. Nobody else gets it meanwhile.
-    fn name(&self, wanted: &NewSession) -> Result<Reserved<'_>, CreateError> {
+    fn name(&self, wanted: &NewSession) -> Result<Reserved, CreateError> {
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken: Vec<String> =
             self.sessions().iter().filter(|one| one.ended().is_none()).map(|one| one.name()).collect();
@@ -197,13 +208,13 @@ impl Sessions {
             None => name::find(&wanted.what, &taken),
         };
         reserved.push(name.clone());
-        Ok(Reserved(self, name))
+        Ok(Reserved(Arc::clone(&self.reserved), name))
     }
 
     /// Reserves a name that is known to be free.
-    fn reserve(&self, name: &str) -> Reserved<'_> {
+    fn reserve(&self, name: &str) -> Reserved {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
-        Reserved(self, name.to_owned())
+        Reserved(Arc::clone(&self.reserved), name.to_owned())
     }
 
     /// Starts what is wanted, and writes down that it is there.
@@ -242,19 +253,43 @@ impl Sessions {
             return Err(CreateError::TooMany(living));
         }
         let name = self.name(&wanted)?;
-        let team = wanted.team.clone().unwrap_or_else(|| DEFAULT_TEAM.to_owned());
+        let team = team(&wanted).to_owned();
+        if !(self.means.is_team)(&team) {
+            return Err(CreateError::NoSuchTeam(team));
+        }
         let session = Session::new(name::id(), name.1.clone(), &wanted, team, SystemTime::now());
         let kept = self.make(session, &wanted).await?;
-        let session = self.keep(kept);
+        let session = match self.keep(kept) {
+            Ok(session) => session,
+            Err(kept) => {
+                kept.end(true).await;
+                return Err(CreateError::Stopping);
+            }
+        };
         info!(id = session.id, name = session.name(), "a session was made");
         Ok(session)
     }
 
     /// The one of this id; one that is to come back is waited for.
     async fn back(&self, id: &str) -> Option<Arc<Session>> {
-        let is_here = |ids: &Option<HashSet<String>>| ids.as_ref().is_none_or(|ids| !ids.contains(id));
-        let _ = self.returning.subscribe().wait_for(is_here).await;
+        let _ = self.returning.subscribe().wait_for(|returning| !returning.contains_key(id)).await;
         self.session_by_id(id)
+    }
+
+    async fn create_once(&self, wanted: NewSession) -> Result<Created, CreateError> {
+        let Some(wish) = wanted.wish.clone() else {
+            return Ok(Created { session: self.create_anew(wanted).await?, duplicate: false });
+        };
+        RequestId::new(wish.as_str()).map_err(|error| CreateError::BadWish(error.to_string()))?;
+        let place = self.made.place(team(&wanted), &wish, &made::terms(&wanted))?;
+        let mut duplicate = true;
+        let making = async {
+            duplicate = false;
+            self.create_anew(wanted).await.map(|session| session.id.clone())
+        };
+        let id = place.get_or_try_init(|| making).await?;
+        let session = self.back(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
+        Ok(Created { session, duplicate })
     }
 
     /// Ends every session, and takes no more.
@@ -263,6 +298,7 @@ impl Sessions {
         let kept = self.kept();
         let all = kept.iter().filter(|one| one.session.ended().is_none()).map(|one| one.end(false));
         futures_util::future::join_all(all).await;
+        self.give_up_returning().await;
         let written = kept.iter().filter_map(|one| one.written.clone());
         let written = futures_util::future::join_all(written.map(|mut written| async move {
             let _ = written.wait_for(|written| *written).await;
@@ -271,6 +307,11 @@ impl Sessions {
             warn!("the end of some sessions is not written down");
         }
     }
+}
+
+/// The team that a session is to belong to.
+fn team(wanted: &NewSession) -> &str {
+    wanted.team.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
 impl Daemon for Sessions {
@@ -288,25 +329,24 @@ impl Daemon for Sessions {
             .cloned()
     }
 
-    fn is_returning(&self, id: &str) -> bool {
-        self.returning.borrow().as_ref().is_some_and(|ids| ids.contains(id))
+    fn returning(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.returning.borrow().values().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn is_returning(&self, wanted: &str) -> bool {
+        self.returning.borrow().iter().any(|(id, name)| id == wanted || name == wanted)
     }
 
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>> {
+        let me = self.me.upgrade();
         Box::pin(async move {
-            let Some(wish) = wanted.wish.clone() else {
-                return Ok(Created { session: self.create_anew(wanted).await?, duplicate: false });
-            };
-            RequestId::new(wish.as_str()).map_err(|error| CreateError::BadWish(error.to_string()))?;
-            let place = self.made.place(&wish);
-            let mut duplicate = true;
-            let making = async {
-                duplicate = false;
-                self.create_anew(wanted).await.map(|session| session.id.clone())
-            };
-            let id = place.get_or_try_init(|| making).await?;
-            let session = self.back(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
-            Ok(Created { session, duplicate })
+            let me = me.ok_or(CreateError::Stopping)?;
+            // Once it is under way it goes on, whether or not the caller still waits: what runs must be known.
+            let making = tokio::spawn(async move { me.create_once(wanted).await });
+            let failed = |error| CreateError::Failed { message: format!("wh failed: {error}"), hint: None };
+            making.await.unwrap_or_else(|error| Err(failed(error)))
         })
     }
 

@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures_util::StreamExt;
 use serde_json::Value;
 use tracing::{info, warn};
-use wh_client::{CreateError, Ending, NewSession, Session, What};
+use wh_client::{CreateError, Daemon, Ending, NewSession, Session, What};
 use wh_core::space::item::{Body, Item, Level, Progress};
 use wh_core::space::{ParticipantId, kept};
 use wh_core::terminal::Size;
 
 use super::keep::{self, SCREEN, Subject, Written};
-use super::{Kept, MOST_SESSIONS, Sessions, make};
+use super::{Kept, MOST_SESSIONS, Reserved, Sessions, make};
 use crate::space::{RunningSpace, nobody};
 use crate::store::{KeptItem, MOST_READ, Place, SessionKind, SessionRecord, Store, StoreError, Which};
 
@@ -42,44 +42,53 @@ pub struct Restored {
     pub past: usize,
 }
 
+/// Those that are to come back, each with its place in the list and its name, which nobody else gets meanwhile.
+#[derive(Debug)]
+pub struct Recalled {
+    living: Vec<(u64, SessionRecord, Reserved)>,
+    past: usize,
+}
+
 impl Sessions {
-    /// Brings the sessions of earlier lives back. To be called once; who is let in after [`Sessions::recalled`] finds
-    /// all of them, here or [returning](wh_client::Daemon::is_returning). Who is to come back keeps its name meanwhile. Returns when every agent has answered, or was given up.
-    pub async fn restore(self: &Arc<Self>) -> Result<Restored, StoreError> {
-        let Some(store) = self.means.store.clone() else { return Ok(Restored::default()) };
-        let listed = store.sessions(Which::default()).await;
-        let living = |one: &&SessionRecord| one.ended.is_none();
-        let ids = listed.iter().flatten().filter(living).map(|one| one.id.clone()).collect();
-        for record in listed.iter().flatten() {
-            if let Some(wish) = record.extra["wish"].as_str() {
-                self.made.remember(wish, &record.id);
-            }
+    /// Reads what earlier lives have left. To be called once, before anybody is let in: from then on everybody of an earlier life is found,
+    /// here or [returning](wh_client::Daemon::is_returning).
+    pub async fn recall(self: &Arc<Self>) -> Result<Recalled, StoreError> {
+        let mut recalled = Recalled { living: Vec::new(), past: 0 };
+        let Some(store) = self.means.store.clone() else { return Ok(recalled) };
+        let mut records = store.sessions(Which::default()).await?;
+        for record in &records {
+            self.made.remember(&record.team, &record.extra["wish"], &record.id);
         }
-        self.returning.send_replace(Some(ids));
-        let mut records = listed?;
         let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
         ends.sort_unstable_by(|one, other| other.cmp(one));
         let oldest = ends.get(MOST_PAST - 1).copied();
         records.retain(|one| one.ended.as_ref().is_none_or(|ended| oldest.is_none_or(|oldest| ended.at >= oldest)));
         let first = self.next.fetch_add(records.len() as u64, Ordering::Relaxed);
-        let mut restored = Restored::default();
-        let mut living = Vec::new();
         for (number, record) in (first..).zip(records) {
             if record.ended.is_some() {
-                self.keep_at(number, self.past(&store, &record).await);
-                restored.past += 1;
+                let _ = self.keep_at(number, self.past(&store, &record).await);
+                recalled.past += 1;
             } else {
                 let name = self.reserve(&record.name);
-                living.push((number, record, name));
+                self.returning.send_modify(|all| drop(all.insert(record.id.clone(), record.name.clone())));
+                recalled.living.push((number, record, name));
             }
         }
+        Ok(recalled)
+    }
+
+    /// Brings those back that were recalled. Returns when every agent has answered, or was given up.
+    pub async fn bring_back(self: &Arc<Self>, recalled: Recalled) -> Restored {
+        let Recalled { living, past } = recalled;
+        let mut restored = Restored { past, ..Restored::default() };
+        let Some(store) = self.means.store.clone() else { return restored };
         let mut back = Vec::new();
         for (place, (number, record, name)) in living.into_iter().enumerate() {
             let (sessions, store) = (Arc::clone(self), store.clone());
             back.push(Box::pin(async move {
-                let lives = sessions.bring_back(&store, number, &record, place < MOST_SESSIONS).await;
+                let lives = sessions.bring_one_back(&store, number, &record, place < MOST_SESSIONS).await;
                 drop(name);
-                sessions.returning.send_modify(|ids| ids.iter_mut().for_each(|ids| ids.retain(|id| *id != record.id)));
+                sessions.returning.send_modify(|returning| drop(returning.remove(&record.id)));
                 lives
             }));
         }
@@ -87,13 +96,19 @@ impl Sessions {
         restored.resumed = outcomes.iter().filter(|lives| **lives).count();
         restored.lost = outcomes.len() - restored.resumed;
         info!(?restored, "the sessions of the daemon before are back");
-        Ok(restored)
+        restored
     }
 
-    /// Waits until it is known who is to come back: from then on nobody is told that there is no such session.
-    pub async fn recalled(&self) {
-        if self.means.store.is_some() {
-            let _ = self.returning.subscribe().wait_for(Option::is_some).await;
+    /// The daemon is stopped: those that are not back yet have ended like all others.
+    pub(super) async fn give_up_returning(&self) {
+        let Some(store) = &self.means.store else { return };
+        let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
+        for id in ids.into_iter().filter(|id| self.session_by_id(id).is_none()) {
+            let ended = crate::store::Ended { at: SystemTime::now(), how: keep::ending(&Ending::Gone(None)) };
+            let change = move |record: &mut SessionRecord| record.ended = Some(ended.clone());
+            if let Err(error) = store.change_session(id.as_str(), change).await {
+                warn!(id, %error, "the end of a session could not be written down");
+            }
         }
     }
 
@@ -115,7 +130,7 @@ impl Sessions {
     }
 
     /// One that had not ended. Whether it goes on.
-    async fn bring_back(self: &Arc<Self>, store: &Store, number: u64, record: &SessionRecord, room: bool) -> bool {
+    async fn bring_one_back(self: &Arc<Self>, store: &Store, number: u64, record: &SessionRecord, room: bool) -> bool {
         let (mut session, wanted) = described(record);
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
@@ -165,7 +180,7 @@ impl Sessions {
         let mut kept = Kept::past(session);
         let subject = Subject::Conversation { space: running.space, kept: running.kept, written };
         kept.written = Some(keep::follow(store.clone(), Arc::clone(&kept.session), subject));
-        self.keep_at(number, kept);
+        let _ = self.keep_at(number, kept);
         false
     }
 
@@ -174,7 +189,10 @@ impl Sessions {
         let session = Arc::clone(&kept.session);
         let subject = Subject::Conversation { space: running.space.clone(), kept: running.kept.clone(), written };
         kept.written = Some(keep::follow(store.clone(), Arc::clone(&session), subject));
-        self.keep_at(number, kept);
+        if let Err(kept) = self.keep_at(number, kept) {
+            kept.end(true).await;
+            return false;
+        }
         let agent = ParticipantId::from(session.agent().unwrap_or_default());
         let ready = tokio::time::timeout(PATIENCE, make::answered(&running.space, &agent)).await;
         if ready.is_err() {
@@ -196,7 +214,7 @@ impl Sessions {
                 warn!(id, %error, "the end of a session could not be written down");
             }
         }
-        self.keep_at(number, kept);
+        let _ = self.keep_at(number, kept);
     }
 }
 
@@ -221,7 +239,7 @@ fn described(record: &SessionRecord) -> (Session, NewSession) {
         directory: record.directory.clone(),
         size: Size::nearest(columns, rows),
         environment: environment(record),
-        wish: record.extra["wish"].as_str().map(str::to_owned),
+        wish: None,
     };
     let session = Session::new(record.id.clone(), record.name.clone(), &wanted, record.team.clone(), record.created_at);
     (session, wanted)

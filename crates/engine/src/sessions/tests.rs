@@ -57,7 +57,7 @@ impl Home {
         let kept = store.clone();
         let came_to = runtime.block_on(async {
             let sessions = Sessions::new(means(store.clone()));
-            let restored = sessions.restore().await.unwrap();
+            let restored = sessions.bring_back(sessions.recall().await.unwrap()).await;
             live(&Life { sessions, store, restored }).await
         });
         runtime.shutdown_timeout(Duration::from_secs(30));
@@ -103,6 +103,7 @@ fn means(store: Store) -> Means {
         screen: ScreenSpec { history_lines: 100, log_characters: 4000 },
         withheld: vec![],
         store: Some(store),
+        is_team: Box::new(|team| ["default", "crew"].contains(&team)),
     }
 }
 
@@ -356,7 +357,7 @@ fn what_a_terminal_showed_last_outlives_it() {
         keep::enter(&life.store, &session, &wanted, &[]).await.unwrap();
         let session = Arc::new(session);
         let written = keep::follow(life.store.clone(), Arc::clone(&session), Subject::Terminal(hosted.surface));
-        life.sessions.keep(Kept { session, live: None, written: Some(written) });
+        assert!(life.sessions.keep(Kept { session, live: None, written: Some(written) }).is_ok());
         for line in ["one\r\n", "\x1b[31mtwo\x1b[m\r\n", "three"] {
             program.line.write_all(line.as_bytes()).await.unwrap();
             let word = line.trim_end().trim_start_matches("\x1b[31m").trim_end_matches("\x1b[m").to_owned();
@@ -394,7 +395,7 @@ fn a_wish_makes_one_session_also_across_lives() {
         one.session.id.clone()
     });
     home.live(async |life| {
-        let again = life.sessions.create(wish("another")).await.unwrap();
+        let again = life.sessions.create(wish("one")).await.unwrap();
         assert_eq!((again.duplicate, &again.session.id), (true, &id));
         life.sessions.end(&id, false).await;
         life.written(&again.session, true).await;
@@ -404,6 +405,47 @@ fn a_wish_makes_one_session_also_across_lives() {
         assert!(past.duplicate && past.session.ended().is_some());
         let wrong = NewSession { wish: Some("x".repeat(1000)), ..home.wanted("demo", "two") };
         assert!(matches!(life.sessions.create(wrong).await, Err(CreateError::BadWish(_))));
+        assert!(matches!(life.sessions.create(wish("two")).await, Err(CreateError::WishReused(_))));
+        let crew = NewSession { team: Some("crew".to_owned()), ..wish("two") };
+        assert!(!life.sessions.create(crew).await.unwrap().duplicate, "each team has names of its own");
+        let nowhere = NewSession { team: Some("../nowhere".to_owned()), ..home.wanted("demo", "three") };
+        assert!(matches!(life.sessions.create(nowhere).await, Err(CreateError::NoSuchTeam(_))));
+    });
+}
+
+#[test]
+fn what_is_made_is_listed_though_nobody_waits_for_it() {
+    let home = Home::new();
+    home.live(async |life| {
+        for number in 0..20 {
+            let mut making = life.sessions.create(home.wanted("demo", &format!("s{number}")));
+            // Asked for, and then dropped at some moment.
+            let _ = tokio::time::timeout(Duration::from_micros(number * 300), &mut making).await;
+            drop(making);
+        }
+        eventually("all of them are there", async || life.sessions.sessions().len() == 20).await;
+    });
+}
+
+#[test]
+fn who_is_not_back_yet_when_the_daemon_is_stopped_does_not_come_back() {
+    let home = Home::new();
+    home.live(async |life| {
+        for number in 0..6 {
+            life.create(home.wanted("mute", &format!("s{number}"))).await;
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let store = Store::open(home.state().join("store")).unwrap();
+    runtime.block_on(async {
+        let sessions = Sessions::new(means(store.clone()));
+        let recalled = sessions.recall().await.unwrap();
+        sessions.stop().await;
+        assert_eq!(sessions.bring_back(recalled).await.resumed, 0, "it is too late");
+    });
+    runtime.block_on(store.close()).unwrap();
+    home.live(async |life| {
+        assert_eq!(life.restored, Restored { resumed: 0, lost: 0, past: 6 });
     });
 }
 
@@ -485,23 +527,25 @@ fn who_is_to_come_back_is_here_or_returning_from_the_moment_that_it_is_known() {
     runtime.block_on(async {
         let sessions = Sessions::new(means(store.clone()));
         assert!(!sessions.is_returning(&ids[0]), "nobody knows of it yet");
+        let recalled = sessions.recall().await.unwrap();
+        assert_eq!(sessions.returning(), ["s0", "s1", "s2", "s3", "s4", "s5"]);
+        assert!(matches!(sessions.create(home.wanted("mute", "s1")).await, Err(CreateError::NameTaken(_))));
         let restoring = tokio::spawn({
             let sessions = Arc::clone(&sessions);
-            async move { sessions.restore().await }
+            async move { sessions.bring_back(recalled).await }
         });
-        sessions.recalled().await;
         let mut looked = 0;
         while looked == 0 || !restoring.is_finished() {
             for id in &ids {
                 // In the order in which a message is looked at.
-                let returning = sessions.is_returning(id);
+                let returning = sessions.is_returning(id.as_str());
                 assert!(sessions.session_by_id(id).is_some() || returning, "{id} is nowhere");
             }
             assert!(!sessions.is_returning("another"));
             looked += 1;
             tokio::task::yield_now().await;
         }
-        assert_eq!(restoring.await.unwrap().unwrap().resumed, ids.len());
+        assert_eq!(restoring.await.unwrap().resumed, ids.len());
         assert!(ids.iter().all(|id| !sessions.is_returning(id) && sessions.session_by_id(id).is_some()));
     });
 }

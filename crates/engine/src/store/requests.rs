@@ -150,6 +150,10 @@ fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun
         sweep(desk)?;
     }
     if desk.tally.requests >= desk.limits.requests {
+        // A clock that was far ahead once must not fill it for good.
+        sweep_until(desk, i64::MAX)?;
+    }
+    if desk.tally.requests >= desk.limits.requests {
         return Err(StoreError::Full { what: "requests", most: desk.limits.requests });
     }
     desk.connection
@@ -178,11 +182,12 @@ fn find(desk: &mut Desk, key: &Key) -> Result<Option<Entry>, StoreError> {
         .connection
         .prepare_cached(SELECT)?
         .query_row(params![key.team, key.session, key.agent, key.request], |row| {
-            Ok((entry(row)?, row.get::<_, i64>(8)?))
+            Ok((entry(row)?, row.get::<_, i64>(8)?, row.get::<_, i64>(4)?))
         })
         .optional()?;
-    let Some((entry, stamp)) = found else { return Ok(None) };
-    if entry.state == State::Pending || desk.limits.alive(stamp, desk.clock.now()) {
+    let Some((entry, stamp, began_at)) = found else { return Ok(None) };
+    let alive = desk.limits.alive(stamp, desk.clock.now()) || desk.limits.alive(began_at, wall());
+    if entry.state == State::Pending || alive {
         return Ok(Some(entry));
     }
     remove(desk, key)?;
@@ -238,19 +243,31 @@ fn undo(desk: &mut Desk, key: &Key) -> Result<bool, StoreError> {
     }
 }
 
-/// Forgets the oldest of the requests that have expired. Those that are being carried out never expire.
+/// Forgets the oldest of the requests that have expired. Those that are being carried out never expire, and neither do those of which the wall
+/// clock says that they began a short while ago, or have yet to begin: it was ahead then, and their messages would be fresh again.
 pub(super) fn sweep(desk: &mut Desk) -> Result<(), StoreError> {
+    sweep_until(desk, desk.limits.expired(wall()))
+}
+
+/// The same, of those that began by then on the wall clock.
+fn sweep_until(desk: &mut Desk, began: i64) -> Result<(), StoreError> {
     let until = desk.limits.expired(desk.clock.now());
     let gone = desk
         .connection
         .prepare_cached(
             "DELETE FROM requests WHERE (team, session, agent, request) IN
-             (SELECT team, session, agent, request FROM requests WHERE state <> 0 AND stamp <= ?1 ORDER BY stamp LIMIT ?2)",
+             (SELECT team, session, agent, request FROM requests WHERE state <> 0 AND stamp <= ?1 AND began_at <= ?2
+              ORDER BY stamp LIMIT ?3)",
         )?
-        .execute(params![until, SWEEP_AT_ONCE])?;
+        .execute(params![until, began, SWEEP_AT_ONCE])?;
     desk.tally.requests = desk.tally.requests.saturating_sub(gone as u64);
     desk.tally.begun = 0;
     Ok(())
+}
+
+/// The wall clock, in milliseconds since 1970.
+fn wall() -> i64 {
+    millis(SystemTime::now())
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {

@@ -30,12 +30,20 @@ impl Ls {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
         let runs = runtime::live().map_err(|error| failed(&error))?;
-        let mut sessions = match Place::here()?.living() {
-            Some(_) => DoorArguments::for_daemon().sessions()?,
-            None => Vec::new(),
+        let (mut sessions, returning) = match Place::here()?.living() {
+            Some(_) => {
+                let listed = DoorArguments::for_daemon().listed()?;
+                (listed.sessions, listed.returning)
+            }
+            None => (Vec::new(), Vec::new()),
         };
+        if !returning.is_empty() {
+            say(&format!("wh: coming back since the daemon was restarted: {}", returning.join(", ")));
+        }
         sessions.retain(|one| self.all || one.status.live);
-        if runs.is_empty() && sessions.is_empty() {
+        if runs.is_empty() && sessions.is_empty() && !returning.is_empty() {
+            // What there is to say was said.
+        } else if runs.is_empty() && sessions.is_empty() {
             say("wh: nothing runs now; start something with: wh new --agent demo");
         } else if self.json {
             let sessions = sessions.iter().map(serde_json::to_string);

@@ -70,16 +70,18 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
         screen,
         withheld: vec![TOKEN_VARIABLE.into()],
         store: Some(store.clone()),
+        is_team: is_team(place),
     });
-
-    let restoring = tokio::spawn(restore(Arc::clone(&sessions)));
+    let recalled = sessions.recall().await.map_err(|error| failed(&error))?;
+    // Whoever asks meanwhile is answered with what is there so far.
+    let bringing = Arc::clone(&sessions);
+    let restoring = tokio::spawn(async move { bringing.bring_back(recalled).await });
     let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = TcpListener::bind(wanted).await.map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let secret = teams::Token::new().map_err(|error| failed(&error))?;
     write_private(&place.token(), secret.as_str().as_bytes()).map_err(|error| failed(&error))?;
-    sessions.recalled().await;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
     let door =
@@ -105,6 +107,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     signals.next().await;
     info!("the daemon was asked to end");
     restoring.abort();
+    let _ = restoring.await;
     tokio::select! {
         () = sessions.stop() => {}
         // Who asks again means it.
@@ -119,11 +122,16 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     Ok(())
 }
 
-/// Brings back what an earlier daemon kept. Whoever asks meanwhile is answered with what is there so far.
-async fn restore(sessions: Arc<Sessions>) {
-    if let Err(error) = sessions.restore().await {
-        warn!(%error, "the sessions of an earlier daemon could not be brought back");
-    }
+/// Whether there is a team, as the files are now.
+fn is_team(place: &Place) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
+    let folder = place.teams();
+    Box::new(move |team| match Teams::open(&folder) {
+        Ok(teams) => teams.policy().teams.contains_key(team),
+        Err(error) => {
+            warn!(%error, "the teams cannot be read");
+            false
+        }
+    })
 }
 
 fn open_store(place: &Place) -> Result<Store, Failure> {

@@ -11,6 +11,9 @@ use serde_json::json;
 pub struct SessionsBody {
     /// The sessions, oldest first; those that have ended too.
     pub sessions: Vec<SessionSummary>,
+    /// Names of those that an earlier daemon had and that are about to be here again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub returning: Vec<String>,
 }
 
 /// One session.

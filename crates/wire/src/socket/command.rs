@@ -46,6 +46,9 @@ pub struct List {
 pub struct Listed {
     /// The sessions, oldest first.
     pub sessions: Vec<SessionSummary>,
+    /// Names of those that an earlier daemon had and that are about to be here again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub returning: Vec<String>,
 }
 
 /// Asks for one session.

@@ -262,14 +262,19 @@ fn a_program_that_does_not_read_is_said_not_to_have_it_until_it_does() {
         format!("stty raw -echo; echo ready; until [ -e {} ]; do sleep 0.01; done; exec cat > /dev/null", go.display());
     let session = house.create(json!({ "command": ["bash", "-c", script], "name": "deaf" }));
     house.wait(&session, r#"screen_contains "ready""#);
-    let ack = house.control(&stdin(&session, "much", &"x".repeat(256 << 10)));
+    let much = stdin(&session, "much", &"x".repeat(256 << 10));
+    let ack = house.control(&much);
     assert_eq!((&ack["result"], &ack["error"]), (&json!("timeout"), &json!("unread")), "{ack}");
     let path = format!("/sessions/{}/control/receipts/much", session.id);
     assert_eq!(house.get(&path).json()["stage"], "accepted");
     let busy = house.control(&stdin(&session, "more", "x"));
     assert_eq!(busy["result"], "busy", "{busy}");
+    let busy = house.control(&much);
+    assert_eq!((&busy["result"], &busy["duplicate"]), (&json!("busy"), &json!(true)), "it is under way: {busy}");
     fs::write(&go, "").unwrap();
     eventually("it has read everything", || (house.get(&path).json()["stage"] == "delivered").then_some(()));
+    let later = eventually("that is known", || Some(house.control(&much)).filter(|ack| ack["result"] != "busy"));
+    assert_eq!((&later["result"], &later["duplicate"]), (&json!("ok"), &json!(true)), "{later}");
     ok(&house, &stdin(&session, "more", "x"));
 }
 
