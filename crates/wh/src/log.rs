@@ -1,9 +1,8 @@
 //! What is kept of what happened: wh's own diagnostics on request (`WH_LOG`), and how much raw output.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
 use std::sync::Mutex;
 
 use tracing_subscriber::filter::LevelFilter;
@@ -52,7 +51,7 @@ pub fn always_to_stderr() -> Result<(), Failure> {
 /// Writes diagnostics to a file, if they are wanted: a screen is no place for them.
 pub fn to_file() -> Result<(), Failure> {
     let Some(level) = level()? else { return Ok(()) };
-    let path = file();
+    let path = places::owned_state()?.join("wh.log");
     let cannot = |error: io::Error| Failure::new(code::FAILED, format!("cannot log to {}: {error}", path.display()));
     if let Some(directory) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;
@@ -60,23 +59,4 @@ pub fn to_file() -> Result<(), Failure> {
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(cannot)?;
     tracing_subscriber::fmt().with_max_level(level).with_writer(Mutex::new(file)).with_ansi(false).init();
     Ok(())
-}
-
-fn file() -> PathBuf {
-    state_directory().join("wh.log")
-}
-
-/// Where wh keeps what must outlast it.
-pub fn state_directory() -> PathBuf {
-    own(places::state())
-}
-
-/// Where wh looks for what its user has decided.
-pub fn config_directory() -> PathBuf {
-    own(places::config())
-}
-
-fn own(place: Option<PathBuf>) -> PathBuf {
-    let place = place.unwrap_or_else(|| std::env::temp_dir().join("wheelhouse"));
-    fs::canonicalize(&place).unwrap_or(place)
 }

@@ -108,6 +108,13 @@ pub enum Reached {
     Perhaps,
 }
 
+impl Reached {
+    /// Whether a message that ended so is forgotten: it came to nothing, and the sender may send it again under the same name.
+    pub fn is_forgotten(self, result: ControlResult) -> bool {
+        self == Self::Nothing && result != ControlResult::Ok
+    }
+}
+
 /// What a message is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -122,19 +129,20 @@ pub struct Verdict {
 }
 
 impl Entry {
-    /// What to remember when a message begins to be carried out.
+    /// What to remember when a message begins to be carried out. The store's rows follow the same course.
+    #[cfg(test)]
     pub fn begun(fingerprint: Fingerprint) -> Self {
         Self { fingerprint, fate: Fate::Pending }
     }
 
-    /// What to remember when that is over. `None`: forget the message. It came to nothing, and the sender may send it again under the same
-    /// name.
+    /// What to remember when that is over; nothing if it is [forgotten](Reached::is_forgotten).
+    #[cfg(test)]
     pub fn after(self, reached: Reached, result: ControlResult, detail: Option<String>) -> Option<Self> {
-        let forget = reached == Reached::Nothing && result != ControlResult::Ok;
-        (!forget).then_some(Self { fate: Fate::Executed { result, detail }, ..self })
+        (!reached.is_forgotten(result)).then_some(Self { fate: Fate::Executed { result, detail }, ..self })
     }
 
     /// What to remember after a restart: what was under way is cut off.
+    #[cfg(test)]
     pub fn restarted(self) -> Self {
         let fate = match self.fate {
             Fate::Pending => Fate::CutOff,

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tracing::warn;
 use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Process, Session};
-use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Reached, Verdict};
+use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Verdict};
 use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
 use wh_core::request::RequestId;
 use wh_wire::socket::{
@@ -341,7 +341,7 @@ impl Inner {
 
     /// Writes down what came of a request. What came to nothing is forgotten, so that it may be sent again.
     async fn settle(&self, key: Key, came: &Came) -> Result<(), crate::store::StoreError> {
-        if came.reached == Reached::Nothing && came.result != ControlResult::Ok {
+        if came.reached.is_forgotten(came.result) {
             return self.store.undo(key).await.map(drop);
         }
         self.store.finish(key, came.result.as_str(), came.detail.clone(), SystemTime::now()).await

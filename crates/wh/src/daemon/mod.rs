@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, code};
+use crate::places;
 use crate::runtime::{self, process_start};
 
 pub use serve::{DaemonArguments, serve, texts};
@@ -50,7 +51,7 @@ impl Place {
     /// This user's, in this runtime directory.
     pub fn here() -> Result<Self, Failure> {
         let runtime = runtime::directory().map_err(|error| Failure::new(code::FAILED, error))?;
-        let (state, config) = (crate::log::state_directory(), crate::log::config_directory());
+        let (state, config) = (places::owned_state()?, places::owned_config()?);
         DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(|error| {
             Failure::new(code::FAILED, format!("state directory {}: {error}", state.display()))
                 .hint("set XDG_STATE_HOME to a directory of yours")
