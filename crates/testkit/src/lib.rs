@@ -11,6 +11,7 @@
 )]
 
 pub mod deadline;
+pub mod disk;
 pub mod http;
 pub mod lab;
 pub mod model;

@@ -44,8 +44,9 @@ fn version(tool: &str, major: u32) -> Option<&'static str> {
     pins.into_iter().find(|version| version.split('.').next() == Some(&major.to_string()))
 }
 
+/// Says that a test is skipped, and why, on a line that nothing captures; under `CI` it is a failure instead, unless it is excused.
 #[track_caller]
-fn skip(reason: &str, excused: bool) {
+pub fn skip(reason: &str, excused: bool) {
     assert!(env::var_os("CI").is_none() || excused, "{reason}");
     let caller = Location::caller();
     // Not eprintln, which the test harness captures.

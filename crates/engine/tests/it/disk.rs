@@ -1,52 +1,15 @@
 //! A disk that is full, one that says no, and one that cannot be written at all. These need a file system of their own,
 //! and so a namespace; where there is none, the tests say so.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use wh_engine::store::{Begun, Store, StoreError};
+use wh_testkit::disk::inside;
 
-use super::{INSIDE, again, key};
-
-/// Runs a test once more with a small file system of its own, mounted with these options. Inside, where that is.
-fn inside(test: &str, options: &str) -> Option<PathBuf> {
-    if let Some(directory) = std::env::var_os(INSIDE) {
-        return Some(PathBuf::from(directory));
-    }
-    let home = tempfile::tempdir().unwrap();
-    let unshare = || {
-        let mut command = Command::new("unshare");
-        if !nix::unistd::geteuid().is_root() {
-            command.args(["--user", "--map-root-user"]);
-        }
-        command.args([
-            "--mount",
-            "sh",
-            "-c",
-            r#"mount -t tmpfs -o "$1" tmpfs "$2" && shift 2 && exec "$@""#,
-            "sh",
-            options,
-        ]);
-        command.arg(home.path()).stdin(Stdio::null());
-        command
-    };
-    let probe = unshare().arg("true").output();
-    if !probe.as_ref().is_ok_and(|output| output.status.success()) {
-        // Straight to stderr: what goes through the print macros is swallowed in a test that passes.
-        let skipped = format!("SKIPPED {test}: no file system of its own can be had here ({probe:?})\n");
-        let _ = std::io::stderr().write_all(skipped.as_bytes());
-        return None;
-    }
-    let child = again(test, home.path());
-    let output = unshare().arg(child.get_program()).args(child.get_args()).env(INSIDE, home.path()).output().unwrap();
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
-    None
-}
+use super::key;
 
 async fn begin(store: &Store, name: impl ToString) -> Result<Begun, StoreError> {
     store.begin(key(name), "x".repeat(200), UNIX_EPOCH).await

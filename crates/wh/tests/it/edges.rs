@@ -30,17 +30,51 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-#[test]
-fn rooms_know_only_the_rooms_that_they_may() {
+/// The crates of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
         .arg(root().join("Cargo.toml"))
         .output()
         .expect("cargo is there");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo says JSON");
+    let mut metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo says JSON");
+    match metadata["packages"].take() {
+        Value::Array(packages) => packages,
+        other => panic!("a list of packages, and not {other}"),
+    }
+}
+
+#[test]
+fn every_direct_dependency_has_a_line_that_says_who_uses_it() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let (_, table) = page.split_once("## Dependencies").expect("a chapter on dependencies");
+    let rows: Vec<(&str, &str)> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('|').map(|(names, rest)| (names, rest)))
+        .map(|(names, rest)| (names, rest.split('|').next().unwrap_or_default()))
+        .collect();
+    for package in packages() {
+        let name = package["name"].as_str().expect("a name");
+        let room = name.strip_prefix("wh-").unwrap_or(name);
+        for dependency in package["dependencies"].as_array().expect("a list of dependencies") {
+            let other = dependency["name"].as_str().expect("a name");
+            if name == "wh-testkit" || other.starts_with("wh-") || !dependency["kind"].is_null() {
+                continue;
+            }
+            let of = |names: &str| names.split(',').any(|one| one.trim().trim_matches('`') == other);
+            let lines: Vec<&str> = rows.iter().filter(|(names, _)| of(names)).map(|(_, users)| *users).collect();
+            assert_eq!(lines.len(), 1, "docs/architecture.md has {} lines for {other}", lines.len());
+            let words = lines[0].split(|character: char| !character.is_ascii_alphanumeric());
+            assert!(words.into_iter().any(|word| word == room), "docs/architecture.md: {other} is used by {room}, too");
+        }
+    }
+}
+
+#[test]
+fn rooms_know_only_the_rooms_that_they_may() {
     let allowed: BTreeMap<&str, &[&str]> = EDGES.into_iter().collect();
     let mut seen = 0;
-    for package in metadata["packages"].as_array().expect("a list of packages") {
+    for package in packages() {
         let name = package["name"].as_str().expect("a name");
         // The proving ground is for tests, and tests may know everybody.
         if name == "wh-testkit" {

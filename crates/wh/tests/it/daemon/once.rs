@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
+use wh_testkit::disk::inside;
 use wh_testkit::once::{Claim, Client, House, Message, Plan};
 use wh_testkit::{PATIENCE, eventually, tools};
 
@@ -90,42 +90,13 @@ fn what_waits_for_an_agent_that_does_not_read_arrives_once() {
     assert_eq!(delivered(&house, names), [1, 1, 1, 1, 0, 1]);
 }
 
-/// Runs a test once more with a small file system of its own. Inside, where that is.
-fn inside(test: &str) -> Option<PathBuf> {
-    const INSIDE: &str = "WH_ONCE_TEST_INSIDE";
-    if let Some(directory) = std::env::var_os(INSIDE) {
-        return Some(PathBuf::from(directory));
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let unshare = || {
-        let mut command = Command::new("unshare");
-        if !nix::unistd::geteuid().is_root() {
-            command.args(["--user", "--map-root-user"]);
-        }
-        let script = r#"mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@""#;
-        command.args(["--mount", "sh", "-c", script]).arg(folder.path()).stdin(Stdio::null());
-        command
-    };
-    if !unshare().arg("true").output().is_ok_and(|output| output.status.success()) {
-        // Straight to stderr: what goes through the print macros is swallowed in a test that passes.
-        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no file system of its own can be had here");
-        return None;
-    }
-    let mut again = unshare();
-    again.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(INSIDE, folder.path());
-    let output = again.output().unwrap();
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
-    None
-}
-
 #[test]
 fn on_a_full_disk_nothing_is_done_and_afterwards_everything_once() {
     if !tools::present(&["python3", "unshare"]) {
         return;
     }
     let name = "daemon::once::on_a_full_disk_nothing_is_done_and_afterwards_everything_once";
-    let Some(disk) = inside(name) else { return };
+    let Some(disk) = inside(name, "size=4m,mode=700") else { return };
     let mut house = House::keeping(Path::new(WH), &disk);
     house.start();
     let target = house.session("full");
