@@ -133,8 +133,10 @@ fn seconds(value: f64) -> String {
     }
 }
 
+/// In MiB, or in KiB where that would say nothing.
 fn mebibytes(value: f64) -> String {
-    format!("{:.1} MiB", value / f64::from(1 << 20))
+    let (kibi, mebi) = (f64::from(1 << 10), f64::from(1 << 20));
+    if value < mebi { format!("{:.0} KiB", value / kibi) } else { format!("{:.1} MiB", value / mebi) }
 }
 
 #[cfg(test)]

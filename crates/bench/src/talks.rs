@@ -27,11 +27,13 @@ pub struct Spoken {
     /// What wh knows it by.
     pub id: &'static str,
     command: &'static [&'static str],
+    /// Variables that wh gives it as well.
+    environment: &'static [(&'static str, &'static str)],
     /// What is said first, and what its reply has in it.
     greetings: &'static [(&'static str, &'static str)],
     /// What stands before the conversation's name in the last of these replies.
     conversation: &'static str,
-    /// A prompt; `CONVERSATION`, `NUMBER` and `TEXT` are put in.
+    /// A prompt, as wh sends it; `CONVERSATION`, `NUMBER`, `UUID` and `TEXT` are put in.
     prompt: &'static str,
     /// What an event has in it that says words.
     event: &'static str,
@@ -53,12 +55,18 @@ pub const AGENTS: [Spoken; 3] = [
             "--permission-prompt-tool=stdio",
             "--include-partial-messages",
         ],
+        environment: &[
+            ("CLAUDE_CODE_ENTRYPOINT", "sdk-rs"),
+            ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1"),
+            ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
+            ("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true"),
+        ],
         greetings: &[(
             r#"{"type":"control_request","request_id":"r1","request":{"subtype":"initialize"}}"#,
             r#""control_response""#,
         )],
         conversation: "",
-        prompt: r#"{"type":"user","message":{"role":"user","content":"TEXT"},"parent_tool_use_id":null,"session_id":""}"#,
+        prompt: r#"{"type":"user","message":{"role":"user","content":"TEXT"},"parent_tool_use_id":null,"session_id":"","uuid":"UUID"}"#,
         event: r#""content_block_delta""#,
         end: r#""type":"result""#,
     },
@@ -66,6 +74,7 @@ pub const AGENTS: [Spoken; 3] = [
         name: "Codex",
         id: "codex",
         command: &["codex", "app-server"],
+        environment: &[],
         greetings: &[
             (
                 r#"{"method":"initialize","id":0,"params":{"clientInfo":{"name":"bench","title":"Bench","version":"0"},"capabilities":{"experimentalApi":true,"requestAttestation":false}}}"#,
@@ -86,6 +95,7 @@ pub const AGENTS: [Spoken; 3] = [
         name: "Gemini CLI",
         id: "gemini",
         command: &["gemini", "--acp"],
+        environment: &[],
         greetings: &[
             (
                 r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}}}"#,
@@ -117,7 +127,7 @@ impl Straight {
     pub fn start(lab: &Lab, agent: Spoken) -> Outcome<Self> {
         let (program, arguments) = agent.command.split_first().ok_or("no command")?;
         let mut command = lab.command(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(arguments).envs(agent.environment.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take().ok_or("no stdin")?, child.stdout.take().ok_or("no stdout")?);
         let mut straight =
@@ -159,6 +169,7 @@ impl Straight {
     pub fn turn(&mut self, text: &str) -> Outcome<Turn> {
         self.number += 1;
         let prompt = self.agent.prompt.replace("CONVERSATION", &self.conversation);
+        let prompt = prompt.replace("UUID", &format!("00000000-0000-4000-8000-{:012}", self.number));
         let prompt = prompt.replace("NUMBER", &self.number.to_string()).replace("TEXT", text);
         let start = Instant::now();
         self.say(&prompt)?;
