@@ -88,7 +88,11 @@ impl Space {
             Report::Called(call, result) => self.called(call, result),
             // Whoever keeps sessions takes it before it comes here.
             Report::Kept(_) => {}
-            Report::Notice(level, text) => self.notice(level, topic(level), vec![text]),
+            Report::Notice(level, text) => {
+                // Among several it has to be said whose it is.
+                let text = if self.sessions.len() > 1 { format!("{id}: {text}") } else { text };
+                self.notice(level, topic(level), vec![text]);
+            }
             Report::Gone(reason) => self.gone(id, reason),
         }
     }
