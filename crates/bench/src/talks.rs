@@ -127,7 +127,12 @@ impl Straight {
     pub fn start(lab: &Lab, agent: Spoken) -> Outcome<Self> {
         let (program, arguments) = agent.command.split_first().ok_or("no command")?;
         let mut command = lab.command(program);
-        command.args(arguments).envs(agent.environment.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(arguments)
+            .envs(agent.environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take().ok_or("no stdin")?, child.stdout.take().ok_or("no stdout")?);
         let mut straight =

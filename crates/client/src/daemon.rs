@@ -201,6 +201,16 @@ pub enum CreateError {
     Stopping,
 }
 
+impl CreateError {
+    /// In words, with what to do about it where that is known.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Failed { message, hint: Some(hint) } => format!("{message}; {hint}"),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {

@@ -1,5 +1,6 @@
 //! Sessions as every door shows them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use wh_client::{Ending, Session, What};
@@ -22,6 +23,19 @@ pub(crate) fn directory(wanted: Option<String>) -> Result<PathBuf, String> {
     }
     let entered = path.canonicalize().ok().filter(|path| path.is_dir());
     entered.ok_or_else(|| format!("{} is not a directory", path.display()))
+}
+
+/// What is to run: an agent or a program, and not both. Or what is wrong with that.
+pub(crate) fn what(agent: Option<What>, command: Option<Vec<String>>) -> Result<What, String> {
+    match (agent, command) {
+        (Some(_), Some(_)) => Err("give an agent or a command, not both".to_owned()),
+        (None, None) => Err("give an agent or a command to start".to_owned()),
+        (Some(agent), None) => Ok(agent),
+        (None, Some(command)) if command.first().is_none_or(String::is_empty) => {
+            Err("the command has no program".to_owned())
+        }
+        (None, Some(command)) => Ok(What::Program(command.into_iter().map(OsString::from).collect())),
+    }
 }
 
 /// How a session stands now.

@@ -150,7 +150,7 @@ impl IntoResponse for Fault {
             _ => None,
         };
         let detail = match &self {
-            Self::Create(CreateError::Failed { message, hint: Some(hint) }) => format!("{message}; {hint}"),
+            Self::Create(error) => error.told(),
             other => other.to_string(),
         };
         let body = ErrorBody { error: error.to_owned(), detail: Some(detail), position };

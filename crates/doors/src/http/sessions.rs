@@ -24,7 +24,7 @@ use super::access::{Access, guarded};
 use super::fault::Fault;
 use super::peer::Peer;
 use super::{Closing, body, openapi};
-use crate::sessions::{USUAL_SIZE, directory, summary};
+use crate::sessions::{USUAL_SIZE, directory, summary, what};
 
 /// Every path of this door that is not a session's own.
 #[cfg(test)]
@@ -219,23 +219,15 @@ fn session_router(door: &Door, session: &Session) -> Result<Router, Fault> {
 }
 
 fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
-    let what = match (body.agent, body.command) {
-        (Some(_), Some(_)) => return Err(Fault::Invalid("give an agent or a command, not both".to_owned())),
-        (None, None) => return Err(Fault::Invalid("give an agent or a command to start".to_owned())),
-        (Some(agent), None) => What::Agent {
-            agent,
-            model: body.model,
-            mode: body.mode,
-            may_skip_permissions: body.allow_skipping_permissions,
-            arguments: body.arguments.into_iter().map(OsString::from).collect(),
-        },
-        (None, Some(command)) if command.first().is_none_or(String::is_empty) => {
-            return Err(Fault::Invalid("the command has no program".to_owned()));
-        }
-        (None, Some(command)) => What::Program(command.into_iter().map(OsString::from).collect()),
+    let agent = |agent| What::Agent {
+        agent,
+        model: body.model,
+        mode: body.mode,
+        may_skip_permissions: body.allow_skipping_permissions,
+        arguments: body.arguments.into_iter().map(OsString::from).collect(),
     };
     Ok(NewSession {
-        what,
+        what: what(body.agent.map(agent), body.command).map_err(Fault::Invalid)?,
         name: body.name,
         team: body.team,
         directory: directory(body.cwd).map_err(Fault::Invalid)?,

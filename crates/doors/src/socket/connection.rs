@@ -1,6 +1,5 @@
 //! One connection: its requests, one after the other, and their answers.
 
-use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use super::lines::{self, Line};
 use super::{Door, attach, subscribe};
 use crate::http::questions_of;
 use crate::http::serve::closed;
-use crate::sessions::{USUAL_SIZE, directory, summary};
+use crate::sessions::{USUAL_SIZE, directory, summary, what};
 
 /// How long a peer may take nothing of an answer before it is dropped.
 const STALLED: Duration = Duration::from_secs(30);
@@ -162,16 +161,14 @@ async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
         }
         None => USUAL_SIZE,
     };
-    let what = match (create.agent, create.command) {
-        (Some(agent), _) => What::Agent {
-            agent,
-            model: create.model,
-            mode: create.mode,
-            may_skip_permissions: false,
-            arguments: Vec::new(),
-        },
-        (None, command) => What::Program(command.unwrap_or_default().into_iter().map(OsString::from).collect()),
+    let agent = |agent| What::Agent {
+        agent,
+        model: create.model,
+        mode: create.mode,
+        may_skip_permissions: false,
+        arguments: Vec::new(),
     };
+    let what = what(create.agent.map(agent), create.command).map_err(invalid)?;
     let wanted = NewSession {
         what,
         name: create.name,
@@ -190,10 +187,6 @@ async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
         | CreateError::NameTaken(_)
         | CreateError::Nothing => invalid(error.to_string()),
         CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
-        CreateError::Failed { message, hint } => {
-            let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-            Failure::new(ErrorCode::InternalError, format!("{message}{hint}"))
-        }
-        _ => Failure::new(ErrorCode::InternalError, error.to_string()),
+        _ => Failure::new(ErrorCode::InternalError, error.told()),
     })
 }

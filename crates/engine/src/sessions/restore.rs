@@ -299,10 +299,7 @@ async fn last_screen(store: &Store, id: &str) -> Option<String> {
 
 /// Why it could not be started, without the name that it was to go on by.
 fn discreet(error: &CreateError, resume: Option<&str>) -> String {
-    let text = match error {
-        CreateError::Failed { message, hint: Some(hint) } => format!("{message}; {hint}"),
-        other => other.to_string(),
-    };
+    let text = error.told();
     match resume.filter(|name| !name.is_empty()) {
         Some(name) => text.replace(&format!("{name:?}"), "of that name").replace(name, "it"),
         None => text,
