@@ -350,8 +350,11 @@ fn wh_alone_offers_the_sessions_that_there_are() {
     attached(&house, &second.id, 1);
     shell.send_keys(&["C-\\"]);
     shell.wait_for("left second");
+    // What was on the screen before must not be taken for what comes now.
+    enter(&shell, "clear; echo cleared $((40 + 2))");
+    shell.wait_for("cleared 42");
     // Nothing chosen is a new space; an argument is a choice already.
-    enter(&shell, "clear; wh");
+    enter(&shell, "wh");
     shell.wait_for("2  second");
     shell.send_keys(&["Enter"]);
     shell.wait_for("Type a message");
