@@ -210,8 +210,10 @@ impl Inner {
 
     fn misshapen(&self, problem: &ControlProblem) -> Result<ControlAck, Failure> {
         let now = SystemTime::now();
-        let mut event = Event::new(Act::Failure, problem.kind, &problem.key, now);
+        let mut event = Event::new(Act::Request, problem.kind, &problem.key, now);
         event.sender.clone_from(&problem.sender);
+        self.audit.record(event.clone());
+        event.act = Act::Failure;
         event.result = Some(problem.result());
         event.duplicate = Some(false);
         event.error = Some(problem.reason.code().to_owned());
@@ -363,6 +365,7 @@ impl Inner {
         let act = if request.meta.retry_count.unwrap_or(0) > 0 { Act::Retry } else { Act::Request };
         let mut event = self.event(act, request, principal);
         event.retry_count = request.meta.retry_count;
+        event.retry_of.clone_from(&request.meta.retry_of);
         if let ControlAction::Stdin(stdin) = &request.action {
             match &stdin.content {
                 ControlContent::Inline(text) => {

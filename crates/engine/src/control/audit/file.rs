@@ -36,7 +36,7 @@ impl LogFile {
         let _lock = self.lock()?;
         let (mut written, mut buffer) = (self.current()?, Vec::new());
         for event in events {
-            let line = line::entry(event, &self.options.source, self.options.texts);
+            let line = line::entry(event, &self.options.source);
             let grown = written + (buffer.len() + line.len()) as u64;
             if grown > self.options.rotate_at && written + buffer.len() as u64 > 0 {
                 self.write(&buffer)?;

@@ -10,7 +10,7 @@ use wh_wire::socket::{ControlKey, ControlKind, ControlResult};
 use super::Texts;
 
 /// The keys on the disk, and what they mean.
-pub(super) const KEYS: [(&str, &str); 21] = [
+pub(super) const KEYS: [(&str, &str); 22] = [
     ("v", "schema_version"),
     ("k", "record_kind"),
     ("ts", "timestamp"),
@@ -27,6 +27,7 @@ pub(super) const KEYS: [(&str, &str); 21] = [
     ("res", "result"),
     ("dup", "duplicate"),
     ("rtr", "retry_count"),
+    ("rof", "retry_of"),
     ("len", "content_bytes"),
     ("cnt", "count"),
     ("err", "error"),
@@ -92,6 +93,8 @@ pub struct Event {
     pub duplicate: Option<bool>,
     /// How often it was sent before.
     pub retry_count: Option<u64>,
+    /// The request id of the message that it replaces.
+    pub retry_of: Option<String>,
     /// The length of its text.
     pub bytes: Option<u64>,
     /// How many.
@@ -100,7 +103,7 @@ pub struct Event {
     pub error: Option<String>,
     /// In words.
     pub detail: Option<String>,
-    /// Its text. It is logged only as far as [`Texts`] allows.
+    /// Its text. It is kept, and logged, only as far as [`Texts`] allows.
     pub text: Option<String>,
 }
 
@@ -117,11 +120,21 @@ impl Event {
             result: None,
             duplicate: None,
             retry_count: None,
+            retry_of: None,
             bytes: None,
             count: None,
             error: None,
             detail: None,
             text: None,
+        }
+    }
+
+    /// Lets go of what is not logged of its text.
+    pub(super) fn shorten(&mut self, texts: Texts) {
+        match (texts, &self.text) {
+            (Texts::Omitted, _) => self.text = None,
+            (Texts::Beginning(bytes), Some(text)) => self.text = Some(beginning(text, bytes)),
+            (Texts::Beginning(_), None) | (Texts::Whole, _) => {}
         }
     }
 
@@ -178,6 +191,8 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     rtr: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    rof: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     len: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cnt: Option<u64>,
@@ -186,16 +201,11 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     det: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    msg: Option<String>,
+    msg: Option<&'a str>,
 }
 
 /// An entry as a line.
-pub(super) fn entry(event: &Event, source: &str, texts: Texts) -> Vec<u8> {
-    let text = event.text.as_deref().and_then(|text| match texts {
-        Texts::Omitted => None,
-        Texts::Beginning(bytes) => Some(beginning(text, bytes)),
-        Texts::Whole => Some(text.to_owned()),
-    });
+pub(super) fn entry(event: &Event, source: &str) -> Vec<u8> {
     line(&Entry {
         v: 1,
         k: "e",
@@ -213,11 +223,12 @@ pub(super) fn entry(event: &Event, source: &str, texts: Texts) -> Vec<u8> {
         res: event.result.map(ControlResult::as_str),
         dup: event.duplicate,
         rtr: event.retry_count,
+        rof: event.retry_of.as_deref().map(short),
         len: event.bytes,
         cnt: event.count,
         err: event.error.as_deref().map(short),
         det: event.detail.as_deref().map(|detail| beginning(detail, 4 * LONGEST_NAME)),
-        msg: text,
+        msg: event.text.as_deref(),
     })
 }
 

@@ -59,6 +59,7 @@ pub enum Texts {
 #[derive(Debug)]
 pub struct Audit {
     queue: Arc<Queue>,
+    texts: Texts,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -93,18 +94,19 @@ impl Queue {
 impl Audit {
     /// Opens the log, and starts its thread.
     pub fn open(path: impl Into<PathBuf>, options: Options) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
+        let (queue, texts) = (Arc::new(Queue::default()), options.texts);
         queue.lock().depth = options.depth.max(1);
         let file = LogFile::open(path.into(), options)?;
         let thread = {
             let queue = Arc::clone(&queue);
             std::thread::Builder::new().name("wh-audit".to_owned()).spawn(move || keep(&queue, file))?
         };
-        Ok(Self { queue, thread: Some(thread) })
+        Ok(Self { queue, texts, thread: Some(thread) })
     }
 
-    /// Enters an event. Never waits for the disk.
-    pub fn record(&self, event: Event) {
+    /// Enters an event. Never waits for the disk, and keeps no more of the text than is logged.
+    pub fn record(&self, mut event: Event) {
+        event.shorten(self.texts);
         let mut state = self.queue.lock();
         if state.waiting.len() >= state.depth {
             state.lost += 1;

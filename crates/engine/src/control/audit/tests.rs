@@ -53,15 +53,17 @@ fn an_entry_has_short_keys_that_the_header_explains_and_every_field_of_the_proto
         bytes: Some(8),
         ..event(Act::Ack, "r1", 0)
     };
-    audit.record(event(Act::Request, "r1", 0));
+    audit.record(Event { retry_of: Some("r0".to_owned()), ..event(Act::Request, "r1", 0) });
     audit.record(ack);
     assert!(audit.flush(PATIENCE));
     let lines = written(&path);
     assert_eq!((&lines[0]["k"], &lines[0]["m"]["rid"]), (&json!("h"), &json!("request_id")));
     let request = json!({
         "v": 1, "k": "e", "ts": "2026-02-20T21:15:00Z", "lv": "info", "src": "wh-daemon", "act": "control_request",
-        "team": "crew", "sid": "s1", "aid": "codex:s1", "target": "control_stdin", "rid": "r1", "res": null, "dup": null
+        "team": "crew", "sid": "s1", "aid": "codex:s1", "target": "control_stdin", "rid": "r1", "res": null, "dup": null,
+        "rof": "r0"
     });
+    assert_eq!(lines[0]["m"]["rof"], "retry_of");
     assert_eq!(lines[1], request);
     let ack = json!({
         "v": 1, "k": "e", "ts": "2026-02-20T21:15:00Z", "lv": "warn", "src": "wh-daemon", "act": "control_ack",
@@ -90,6 +92,29 @@ fn a_text_is_logged_only_as_far_as_wished() {
     assert_eq!(logged(Texts::Whole), json!("größe\nmehr"));
     assert_eq!(logged(Texts::Beginning(3)), json!("gr…"));
     assert_eq!(logged(Texts::Beginning(4)), json!("grö…"));
+}
+
+#[test]
+fn what_is_not_logged_of_a_text_does_not_wait_for_the_disk_either() {
+    let waits = |texts| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.jsonl");
+        let audit = Audit::open(&path, Options { texts, ..options() }).unwrap();
+        let lock = File::open(format!("{}.lock", path.display())).unwrap();
+        let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
+        // The thread takes the first, and waits with it for the lock; the second stays in the queue.
+        audit.record(event(Act::Request, "r1", 0));
+        while !audit.queue.lock().waiting.is_empty() {
+            std::thread::yield_now();
+        }
+        audit.record(Event { text: Some("x".repeat(1 << 20)), ..event(Act::Request, "r2", 0) });
+        let kept = audit.queue.lock().waiting[0].text.as_ref().map_or(0, String::capacity);
+        drop(lock);
+        kept
+    };
+    assert_eq!(waits(Texts::Omitted), 0);
+    assert!((100..1000).contains(&waits(Texts::Beginning(100))));
+    assert!(waits(Texts::Whole) >= 1 << 20);
 }
 
 #[test]
