@@ -1,9 +1,11 @@
 //! How anyone asks: a [`Surface`] is what can be looked at and typed into, wherever it runs. Doors and people hold the
-//! same handle; whoever serves it gets [`Request`]s from a channel.
+//! same handle; whoever serves it gets [`Request`]s from a channel. [`sender`] is for those in another process: it sends
+//! control messages over a daemon's socket.
 
 mod daemon;
 mod inside;
 mod request;
+pub mod sender;
 mod space;
 mod subscription;
 mod surface;

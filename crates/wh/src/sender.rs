@@ -1,285 +1,107 @@
-//! Sending control messages: one name for all tries, the credential that proves who sends, a retry when nothing is heard, and an
-//! account of it all.
+//! Sending control messages from the command line. The library does it; here are this user's credentials, the folder for long texts and the
+//! account, and what failures mean to a person.
 
-use std::io;
-use std::time::SystemTime;
+use std::time::Duration;
 
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
-use wh_core::gate::{Limits, Times};
+use wh_client::sender::{LineError, Message, Note, SendError, Sender as Sends, Step};
 use wh_engine::control::audit::{Act, Audit, Event, Options};
 use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::Teams;
-use wh_wire::socket::{
-    CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlKey, ControlKind, ControlResult, Credential,
-    Decision, ErrorCode, Failure as Refused, Request, Response, Seen, VERSION,
-};
+use wh_wire::socket::{ControlAck, Credential, ErrorCode};
 
 use crate::commands::How;
 use crate::daemon::{Place, texts};
 use crate::failure::{Failure, code, say};
 use crate::waiting;
 
-/// What is wanted of a session.
-pub enum Wish {
-    Text { text: String, interrupt: bool },
-    Interrupt,
-    Answer { question: String, option: Option<String>, decision: Option<Decision>, text: Option<String> },
-}
-
-impl Wish {
-    fn kind(&self) -> ControlKind {
-        match self {
-            Self::Text { .. } => ControlKind::Stdin,
-            Self::Interrupt => ControlKind::Interrupt,
-            Self::Answer { .. } => ControlKind::Answer,
-        }
-    }
-}
-
-/// Somebody who sends.
-pub struct Sender {
-    how: How,
-    place: Place,
-    audit: Audit,
-}
-
-impl Sender {
-    pub fn new(how: How) -> Result<Self, Failure> {
-        let place = Place::here()?;
-        let mut options = Options::new("wh");
-        options.texts = texts()?;
-        let audit = Audit::open(place.sent(), options)
-            .map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", place.sent().display())))?;
-        Ok(Self { how, place, audit })
-    }
-
-    /// Sends, until an acknowledgement is there or there were enough tries.
-    pub fn send(self, session: &str, wish: Wish) -> Result<ControlAck, Failure> {
-        self.place.needed()?;
-        waiting::block_on(self.sends(session.to_owned(), wish))
-    }
-
-    async fn sends(self, session: String, wish: Wish) -> Result<ControlAck, Failure> {
-        let mut line = Line::open(&self.place).await?;
-        let capabilities: Capabilities = line.ask("capabilities", json!({}), None).await?;
-        let able = capabilities.protocol_versions.contains(&VERSION)
-            && capabilities.control.v.contains(&CONTROL_VERSION)
-            && capabilities.control.actions.iter().any(|action| action == wish.kind().as_str());
-        if !able {
-            return Err(Failure::new(code::REFUSED, format!("{} cannot do that", capabilities.server))
-                .hint("is the daemon of another version? wh daemon status tells"));
-        }
-        let seen: Seen = line.ask("session", json!({ "session_id": session }), None).await?;
-        let target = seen.session;
-        let teams = Teams::open(self.place.teams()).map_err(|error| Failure::new(code::FAILED, error))?;
-        let token = teams.credential(&target.team, &self.how.member).map_err(|error| {
-            let who = format!("{}@{}", self.how.member, target.team);
-            Failure::new(code::UNAUTHORISED, format!("there is no credential of {who}: {error}"))
-                .hint(format!("make one with: wh team add {} {}", target.team, self.how.member))
-        })?;
-        let key = ControlKey {
-            team: target.team,
-            session_id: target.session_id,
-            agent_id: target.agent_id,
-            request_id: self.how.request_id.clone().unwrap_or_else(new_id),
-        };
-        let credential = Credential(token.as_str().to_owned());
-        let (payload, size) = self.payload(&key, &wish, &capabilities)?;
-        let file = payload["content_ref"]["path"].as_str().map(str::to_owned);
-        let ack = self.tries(line, &key, wish.kind(), payload, size, credential).await?;
-        // One that may be sent again under its name still needs its text.
-        if let Some(file) = file.filter(|_| !may_come_again(ack.result)) {
-            let _ = std::fs::remove_file(file);
-        }
-        Ok(ack)
-    }
-
-    /// The message. What is too long to be sent on a line lies in a file.
-    fn payload(
-        &self,
-        key: &ControlKey,
-        wish: &Wish,
-        capabilities: &Capabilities,
-    ) -> Result<(Value, Option<u64>), Failure> {
-        let mut payload = json!({
-            "type": format!("control.{}.request", wish.kind().as_str()),
-            "v": CONTROL_VERSION,
-            "request_id": key.request_id,
-            "team": key.team,
-            "session_id": key.session_id,
-            "agent_id": key.agent_id,
-            "sender": self.how.member,
-            "sent_at": jiff::Timestamp::now().to_string(),
-            "meta": { "ui_source": "cli", "retry_count": 0 },
-        });
-        if let Some(earlier) = &self.how.retry_of {
-            payload["meta"]["retry_of"] = json!(earlier);
-        }
-        let mut size = None;
-        match wish {
-            Wish::Interrupt => payload["signal"] = json!("interrupt"),
-            Wish::Answer { question, option, decision, text } => {
-                payload["question_id"] = json!(question);
-                for (name, value) in [("option", option), ("text", text)] {
-                    if let Some(value) = value {
-                        payload[name] = json!(value);
-                    }
-                }
-                if let Some(decision) = decision {
-                    payload["decision"] = json!(decision);
-                }
-            }
-            Wish::Text { text, interrupt } => {
-                size = Some(text.len() as u64);
-                payload["interrupt"] = json!(interrupt);
-                let limits = &capabilities.limits;
-                if text.len() as u64 <= limits.hard_bytes {
-                    if text.len() as u64 > limits.soft_bytes {
-                        say(&format!("wh: the text has {} bytes, which is much for one message", text.len()));
-                    }
-                    payload["content"] = json!(text);
-                } else {
-                    let reference = self.written(key, text)?;
-                    payload["content_ref"] = json!(reference);
-                    payload["content_preview"] = json!(text.chars().take(240).collect::<String>());
-                    payload["meta"]["oversize_strategy"] = json!("content_ref");
-                }
-            }
-        }
-        Ok((payload, size))
-    }
-
-    fn written(&self, key: &ControlKey, text: &str) -> Result<ContentRef, Failure> {
-        let cannot = |error: io::Error| Failure::new(code::FAILED, format!("the text cannot be written: {error}"));
-        let references = References::new(self.place.contents(), Limits::default().reference).map_err(cannot)?;
-        let until = SystemTime::now() + Times::default().remembered();
-        references.write(&key.team, &key.request_id, text, Some(until)).map_err(cannot)
-    }
-
-    async fn tries(
-        &self,
-        mut line: Line,
-        key: &ControlKey,
-        kind: ControlKind,
-        mut payload: Value,
-        size: Option<u64>,
-        credential: Credential,
-    ) -> Result<ControlAck, Failure> {
-        let mut tried = 0;
-        loop {
-            let act = if tried == 0 { Act::Request } else { Act::Retry };
-            let mut event = self.event(act, kind, key);
-            (event.bytes, event.retry_count) = (size, Some(tried.into()));
-            event.text = payload["content"].as_str().map(str::to_owned);
-            self.audit.record(event);
-            let asked = line.ask::<ControlAck>("control", payload.clone(), Some(credential.clone()));
-            let outcome = tokio::time::timeout(self.how.patience(), asked).await;
-            let last = tried >= self.how.retries;
-            match outcome {
-                Ok(Ok(ack)) => {
-                    self.note(kind, key, &ack);
-                    if !may_come_again(ack.result) || last {
-                        return Ok(ack);
-                    }
-                }
-                Ok(Err(failure)) if last => return Err(failure),
-                Ok(Err(_)) => self.audit.record(self.event(Act::Failure, kind, key)),
-                Err(_) => {
-                    let mut event = self.event(Act::Timeout, kind, key);
-                    event.result = Some(ControlResult::Timeout);
-                    self.audit.record(event);
-                    if last {
-                        return Err(Failure::new(
-                            code::TIMEOUT,
-                            format!("no acknowledgement within {} s", self.how.patience().as_secs_f64()),
-                        )
-                        .hint(format!("ask again under the same name: --request-id {}", key.request_id)));
-                    }
-                }
-            }
-            tokio::time::sleep(self.how.pause(tried)).await;
-            tried += 1;
-            payload["meta"]["retry_count"] = json!(tried);
-            // A line on which an answer is still due cannot be used any more.
-            line = match Line::open(&self.place).await {
-                Ok(line) => line,
-                Err(failure) if tried >= self.how.retries => return Err(failure),
-                Err(_) => line,
-            };
-        }
-    }
-
-    fn event(&self, act: Act, kind: ControlKind, key: &ControlKey) -> Event {
-        let mut event = Event::new(act, Some(kind), key, SystemTime::now());
-        event.sender = Some(self.how.member.clone());
-        event
-    }
-
-    fn note(&self, kind: ControlKind, key: &ControlKey, ack: &ControlAck) {
-        let mut event = self.event(Act::Ack, kind, key);
-        event.result = Some(ack.result);
-        event.duplicate = Some(ack.duplicate);
-        event.error.clone_from(&ack.error);
-        event.detail.clone_from(&ack.detail);
-        self.audit.record(event);
-    }
-}
-
-/// Whether the same message may yet be taken.
-fn may_come_again(result: ControlResult) -> bool {
-    matches!(result, ControlResult::Busy | ControlResult::Timeout)
-}
-
-/// A name that no other message has.
-fn new_id() -> String {
-    let mut bytes = [0_u8; 12];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes));
-    let now = jiff::Timestamp::now().as_nanosecond();
-    match read {
-        Ok(()) => format!("req_{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
-        Err(_) => format!("req_{now:x}_{}", std::process::id()),
-    }
-}
-
-/// A connection to the daemon's socket.
-struct Line {
-    reader: BufReader<tokio::net::unix::OwnedReadHalf>,
-    writer: tokio::net::unix::OwnedWriteHalf,
-}
-
-impl Line {
-    async fn open(place: &Place) -> Result<Self, Failure> {
-        let stream = UnixStream::connect(place.socket()).await.map_err(|error| broken(&error))?;
-        let (reader, writer) = stream.into_split();
-        Ok(Self { reader: BufReader::new(reader), writer })
-    }
-
-    async fn ask<T: serde::de::DeserializeOwned>(
-        &mut self,
-        command: &str,
-        payload: Value,
-        credential: Option<Credential>,
-    ) -> Result<T, Failure> {
-        let mut request = Request::new(command, command, payload);
-        request.credential = credential;
-        self.writer.write_all(&request.encode()).await.map_err(|error| broken(&error))?;
-        let mut line = Vec::new();
-        let read = self.reader.read_until(b'\n', &mut line).await.map_err(|error| broken(&error))?;
-        if read == 0 {
-            return Err(broken(&"it hung up"));
-        }
-        let response = Response::decode(&line).map_err(|error| broken(&error))?;
-        response.into_answer().map_err(|Refused { code: why, message }| match why {
-            ErrorCode::SessionNotFound => {
-                Failure::new(code::UNREACHABLE, message).hint("wh ls --all lists the sessions")
-            }
-            _ => Failure::new(code::REFUSED, message),
+/// Sends a message to a session of the daemon here, and writes down what became of it.
+pub fn send(how: &How, session: &str, message: &Message) -> Result<ControlAck, Failure> {
+    let place = Place::here()?;
+    let mut options = Options::new("wh");
+    options.texts = texts()?;
+    let audit = Audit::open(place.sent(), options)
+        .map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", place.sent().display())))?;
+    let (teams, member) = (place.teams(), how.member.clone());
+    let prove = move |team: &str| {
+        let token = Teams::open(&teams).and_then(|teams| teams.credential(team, &member));
+        token.map(|token| Credential(token.as_str().to_owned())).map_err(|error| error.to_string())
+    };
+    let sender = Sends::new(place.socket(), &how.member, prove)
+        .tries(message.wish.kind(), how.tries())
+        .texts(|long| {
+            let references = References::new(long.base, long.longest)?;
+            references.write(long.team, long.request_id, long.text, Some(long.expires_at))
         })
+        .account(move |note| audit.record(event(note)))
+        .warnings(|words| say(&format!("wh: {words}")));
+    waiting::block_on(async { Ok(sender.send(session, message).await) })?
+        .map_err(|error| failure(&place, &how.member, message, error))
+}
+
+fn event(note: &Note<'_>) -> Event {
+    let act = match note.step {
+        Step::Request => Act::Request,
+        Step::Retry => Act::Retry,
+        Step::Ack => Act::Ack,
+        Step::Duplicate => Act::Duplicate,
+        Step::Failure => Act::Failure,
+        Step::Timeout => Act::Timeout,
+    };
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let mut event = Event::new(act, Some(note.kind), note.key, note.at);
+    event.sender = Some(note.sender.to_owned());
+    event.result = note.result;
+    event.duplicate = note.duplicate;
+    event.retry_count = note.retry_count;
+    event.retry_of = owned(note.retry_of);
+    event.bytes = note.bytes;
+    event.error = owned(note.error);
+    event.detail = owned(note.detail);
+    event.text = owned(note.text);
+    event
+}
+
+fn failure(place: &Place, member: &str, message: &Message, error: SendError) -> Failure {
+    let (words, may_pass) = (error.to_string(), error.may_pass());
+    match error {
+        SendError::Line(LineError::Broken(_)) => Failure::new(code::UNREACHABLE, words).hint(again(message)),
+        SendError::Line(LineError::Refused(_)) if may_pass => Failure::new(code::REFUSED, words).hint(again(message)),
+        SendError::Line(error) => match (place.needed(), error) {
+            (Err(nobody), LineError::Unreachable(_)) => nobody,
+            (_, error) => unanswered(error),
+        },
+        SendError::Timeout { .. } => Failure::new(code::TIMEOUT, words).hint(again(message)),
+        SendError::Unable { .. } => {
+            Failure::new(code::REFUSED, words).hint("is the daemon of another version? wh daemon status tells")
+        }
+        SendError::NoCredential { team, .. } => {
+            Failure::new(code::UNAUTHORISED, words).hint(format!("make one with: wh team add {team} {member}"))
+        }
+        SendError::TooLong { .. } => Failure::new(code::REFUSED, words).hint("send it in parts"),
+        SendError::Text(_) => Failure::new(code::FAILED, words),
     }
 }
 
-fn broken(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(code::UNREACHABLE, format!("the daemon does not answer: {error}")).hint("wh daemon status tells more")
+/// How a message is repeated so that it is known as the same.
+pub fn again(message: &Message) -> String {
+    let (id, sent_at) = (&message.request_id, message.sent_at());
+    format!("ask again under the same name: --request-id {id} --sent-at {sent_at}")
+}
+
+/// What it means that the daemon's socket does not answer, or says no.
+pub fn unanswered(error: LineError) -> Failure {
+    match error {
+        LineError::Refused(refused) => match refused.code {
+            ErrorCode::SessionNotFound => {
+                Failure::new(code::UNREACHABLE, refused.message).hint("wh ls --all lists the sessions")
+            }
+            _ => Failure::new(code::REFUSED, refused.message),
+        },
+        error => Failure::new(code::UNREACHABLE, error).hint("wh daemon status tells more"),
+    }
+}
+
+/// So many seconds, or the other where there is no such time.
+pub fn seconds(given: f64, otherwise: Duration) -> Duration {
+    Duration::try_from_secs_f64(given).unwrap_or(otherwise)
 }

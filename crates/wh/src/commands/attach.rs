@@ -1,26 +1,26 @@
 //! `wh attach`.
 
-use std::io;
 use std::process::ExitCode;
 
 use bytes::Bytes;
 use clap::Args;
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
+use wh_client::sender::Line;
 use wh_client::{Attachment, FromTerminal, Request, Surface, ToTerminal};
 use wh_core::input::KeyPress;
 use wh_core::terminal::Exit;
 use wh_screen::modes::Modes;
 use wh_screen::render::LEAVE;
 use wh_wire::attach::{FromPerson, HEADER, ToPerson, header};
-use wh_wire::socket::{Attached, Failure as Refused, Response};
+use wh_wire::socket::Attached;
 
 use crate::daemon::Place;
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::person::Person;
+use crate::sender::unanswered;
 use crate::waiting;
 
 /// What leaves a session without ending it.
@@ -63,20 +63,11 @@ pub fn person() -> Result<Person, Failure> {
 }
 
 async fn show(place: Place, session: String, person: Person, keys: Keys) -> Result<ExitCode, Failure> {
-    let broken = |error: io::Error| Failure::new(code::UNREACHABLE, format!("the daemon does not answer: {error}"));
-    let stream = UnixStream::connect(place.socket()).await.map_err(broken)?;
-    let (reader, mut writer) = stream.into_split();
-    let mut reader = BufReader::new(reader);
+    let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
     let size = person.size();
     let payload = json!({ "session_id": session, "size": { "width": size.columns, "height": size.rows } });
-    let request = wh_wire::socket::Request::new("attach", "attach", payload);
-    writer.write_all(&request.encode()).await.map_err(broken)?;
-    let mut line = Vec::new();
-    reader.read_until(b'\n', &mut line).await.map_err(broken)?;
-    let response = Response::decode(&line).map_err(|error| broken(error.into()))?;
-    let attached: Attached = response
-        .into_answer()
-        .map_err(|Refused { message, .. }| Failure::new(code::REFUSED, message).hint("wh ls lists the sessions"))?;
+    let attached: Attached = line.ask("attach", payload, None).await.map_err(unanswered)?;
+    let (reader, writer) = line.into_halves();
     // What a person's terminal is attached to: here a line to the daemon stands behind it.
     let (surface, mut requests) = Surface::new();
     let bridge = tokio::spawn(async move {

@@ -2,15 +2,16 @@
 
 use std::io::Read;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use wh_client::sender::{Message, Tries, Wish, may_come_again, new_request_id};
 use wh_wire::socket::{ControlAck, ControlResult, Decision};
 
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
-use crate::sender::{Sender, Wish};
+use crate::sender::{again, seconds, send};
 
 /// Control a session of the daemon as a member of its team: exactly once, authorised, audited
 ///
@@ -96,6 +97,11 @@ pub struct How {
     #[arg(long, value_name = "ID")]
     pub request_id: Option<String>,
 
+    /// When it was sent first, as 2026-11-16T08:04:36Z [default: now]. To repeat a message later give its request id and this: the daemon
+    /// knows a repetition for 15 minutes, and refuses what was sent more than 10 minutes ago, so it is never carried out twice
+    #[arg(long, value_name = "TIME", value_parser = moment, requires = "request_id")]
+    pub sent_at: Option<SystemTime>,
+
     /// The request_id of an earlier message that this one replaces
     #[arg(long, value_name = "ID")]
     pub retry_of: Option<String>,
@@ -104,11 +110,11 @@ pub struct How {
     #[arg(long = "as", value_name = "MEMBER", default_value = "local", env = "WH_MEMBER")]
     pub member: String,
 
-    /// How long an acknowledgement is waited for, in seconds
+    /// How long an acknowledgement is waited for, in seconds; and as long at most for what is asked before the message
     #[arg(long, value_name = "SECS", default_value_t = 2.0)]
     pub timeout: f64,
 
-    /// How often it is sent again when none comes, or the session was busy
+    /// How often it is tried again when none comes, the daemon is not there or the session is busy
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub retries: u32,
 
@@ -139,19 +145,33 @@ impl Control {
                 (answer.session, Wish::Answer { question, option, decision, text }, answer.how)
             }
         };
-        let json = how.json;
-        let ack = Sender::new(how)?.send(&session, wish)?;
-        show(&ack, json)
+        let message = Message {
+            wish,
+            request_id: how.request_id.clone().unwrap_or_else(new_request_id),
+            sent_at: how.sent_at.unwrap_or_else(SystemTime::now),
+            retry_of: how.retry_of.clone(),
+            ui_source: Some("cli".to_owned()),
+        };
+        let ack = send(&how, &session, &message)?;
+        show(&ack, &message, how.json)
     }
 }
 
-fn show(ack: &ControlAck, json: bool) -> Result<ExitCode, Failure> {
+fn moment(text: &str) -> Result<SystemTime, String> {
+    let at: Result<jiff::Timestamp, _> = text.parse();
+    at.map(SystemTime::from).map_err(|_| "give it as 2026-11-16T08:04:36Z".to_owned())
+}
+
+fn show(ack: &ControlAck, message: &Message, json: bool) -> Result<ExitCode, Failure> {
     if json {
         print(&json_line(&json!(ack).to_string()))?;
     } else {
         let detail = ack.detail.as_deref().map(|detail| format!(": {}", clean_line(detail))).unwrap_or_default();
-        let again = if ack.duplicate { " (heard before)" } else { "" };
-        print(&format!("{}{again}{detail}\n    request_id {}\n", ack.result, clean_line(&ack.request_id)))?;
+        let repeated = if ack.duplicate { " (heard before)" } else { "" };
+        print(&format!("{}{repeated}{detail}\n    request_id {}\n", ack.result, clean_line(&ack.request_id)))?;
+        if may_come_again(ack.result) {
+            print(&format!("    {}\n", clean_line(&again(message))))?;
+        }
     }
     Ok(ExitCode::from(match ack.result {
         ControlResult::Ok => 0,
@@ -174,14 +194,13 @@ fn standard_input() -> Result<String, Failure> {
 }
 
 impl How {
-    /// How long to wait for an acknowledgement.
-    pub fn patience(&self) -> Duration {
-        Duration::try_from_secs_f64(self.timeout).unwrap_or(Duration::from_secs(2))
-    }
-
-    /// How long to wait before this retry, the first being 0.
-    pub fn pause(&self, retry: u32) -> Duration {
-        let seconds = self.backoff * f64::from(2_u32.saturating_pow(retry.min(16)));
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(1))
+    /// How patiently it is sent.
+    pub fn tries(&self) -> Tries {
+        let usual = Tries::default();
+        Tries {
+            timeout: seconds(self.timeout, usual.timeout),
+            retries: self.retries,
+            backoff: seconds(self.backoff, usual.backoff),
+        }
     }
 }

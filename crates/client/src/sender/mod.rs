@@ -1,0 +1,366 @@
+//! Sending control messages to the sessions of a daemon: one name for all tries, the credential that proves who sends, a question first what
+//! the daemon can do, a retry when nothing is heard, and an account of it all. What is sent, and what an acknowledgement means, is in
+//! `docs/socket.md`.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use wh_client::sender::{Message, Sender, Tries};
+//! use wh_wire::socket::{ControlKind, ControlResult, Credential};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let sender = Sender::new("/run/user/1000/wheelhouse/daemon.sock", "local", |team| {
+//!     let file = format!("/home/you/.config/wheelhouse/teams/{team}/credentials/local.token");
+//!     let token = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+//!     Ok(Credential(token.trim().to_owned()))
+//! })
+//! .tries(ControlKind::Stdin, Tries { timeout: Duration::from_secs(5), retries: 3, ..Tries::default() })
+//! .account(|note| eprintln!("{:?} {} {:?}", note.step, note.key.request_id, note.result));
+//!
+//! let message = Message::text("run the tests");
+//! let ack = sender.send("build", &message).await?;
+//! if ack.result != ControlResult::Ok {
+//!     // The same message again is carried out once, however often and from wherever it is sent.
+//!     sender.send("build", &message).await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod line;
+mod message;
+mod note;
+
+pub use error::{SendError, may_come_again};
+pub use line::{Line, LineError};
+pub use message::{Message, Tries, Wish, new_request_id};
+pub use note::{Note, Step};
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+use wh_wire::socket::{
+    CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey,
+    ControlKind, ControlRequest, ControlResult, ControlStdin, Credential, Meta, Seen, VERSION,
+};
+
+/// How much of a text in a file stands in the message itself, in characters.
+const PREVIEW: usize = 240;
+
+/// A text that is too long for a line: it is to be put into a file that only we can read, below the team's folder under `base`.
+#[derive(Debug, Clone, Copy)]
+pub struct LongText<'a> {
+    /// Where the daemon takes texts from.
+    pub base: &'a Path,
+    /// The longest that it takes, in bytes.
+    pub longest: u64,
+    /// Whose folder.
+    pub team: &'a str,
+    /// The message's name.
+    pub request_id: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Nobody needs it after that.
+    pub expires_at: SystemTime,
+}
+
+type Prove = dyn Fn(&str) -> Result<Credential, String> + Send + Sync;
+type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
+type Tell = dyn Fn(&Note<'_>) + Send + Sync;
+type Warn = dyn Fn(&str) + Send + Sync;
+
+/// Somebody who sends. Each message has a connection of its own, so several may be under way at once.
+pub struct Sender {
+    socket: PathBuf,
+    member: String,
+    prove: Box<Prove>,
+    write: Option<Box<Write>>,
+    tell: Box<Tell>,
+    warn: Box<Warn>,
+    tries: BTreeMap<ControlKind, Tries>,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Sender");
+        shown.field("socket", &self.socket).field("member", &self.member).field("tries", &self.tries);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl Sender {
+    /// Sends to the daemon at this socket as this member of a session's team; `prove` gives their credential in the team that it is asked for.
+    pub fn new(
+        socket: impl Into<PathBuf>,
+        member: impl Into<String>,
+        prove: impl Fn(&str) -> Result<Credential, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            socket: socket.into(),
+            member: member.into(),
+            prove: Box::new(prove),
+            write: None,
+            tell: Box::new(|_| {}),
+            warn: Box::new(|_| {}),
+            tries: BTreeMap::new(),
+        }
+    }
+
+    /// How patiently messages of this kind are sent; otherwise as [`Tries::default`] says.
+    #[must_use]
+    pub fn tries(mut self, kind: ControlKind, tries: Tries) -> Self {
+        self.tries.insert(kind, tries);
+        self
+    }
+
+    /// Puts texts into files that are too long for a line. Without it they are not sent.
+    #[must_use]
+    pub fn texts(mut self, write: impl Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync + 'static) -> Self {
+        self.write = Some(Box::new(write));
+        self
+    }
+
+    /// Is told everything that happens to messages, in its order. It should not take long.
+    #[must_use]
+    pub fn account(mut self, tell: impl Fn(&Note<'_>) + Send + Sync + 'static) -> Self {
+        self.tell = Box::new(tell);
+        self
+    }
+
+    /// Is told, in words, when a text is longer than the daemon likes.
+    #[must_use]
+    pub fn warnings(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.warn = Box::new(warn);
+        self
+    }
+
+    /// Sends, until there is an acknowledgement that settles it or there were enough tries. The session is meant by its name or its id.
+    pub async fn send(&self, session: &str, message: &Message) -> Result<ControlAck, SendError> {
+        let tries = self.tries.get(&message.wish.kind()).copied().unwrap_or_default();
+        let key = ControlKey {
+            session_id: session.to_owned(),
+            request_id: message.request_id.clone(),
+            ..ControlKey::default()
+        };
+        let mut course = Course { sender: self, message, key, ready: None, sent: 0 };
+        let mut tried = 0;
+        loop {
+            let outcome = course.once(tries.timeout).await;
+            let again = match &outcome {
+                Ok(ack) => may_come_again(ack.result),
+                Err(error) => error.may_pass(),
+            };
+            if !again {
+                course.tidy();
+            }
+            if !again || tried >= tries.retries {
+                return outcome;
+            }
+            tokio::time::sleep(tries.pause(tried)).await;
+            tried += 1;
+        }
+    }
+}
+
+/// One message on its way.
+struct Course<'a> {
+    sender: &'a Sender,
+    message: &'a Message,
+    /// As far as it is known.
+    key: ControlKey,
+    ready: Option<Ready>,
+    /// How often it was sent.
+    sent: u64,
+}
+
+/// What is sent, the same in every try.
+struct Ready {
+    request: ControlRequest,
+    credential: Credential,
+}
+
+impl Course<'_> {
+    /// One try, written down however it ends.
+    async fn once(&mut self, patience: Duration) -> Result<ControlAck, SendError> {
+        let before = self.sent;
+        let outcome = self.pass(patience).await;
+        match &outcome {
+            Ok(ack) => self.note_ack(ack),
+            Err(error) => self.note_error(error, self.sent > before),
+        }
+        outcome
+    }
+
+    async fn pass(&mut self, patience: Duration) -> Result<ControlAck, SendError> {
+        let late = |sent| move |_| SendError::Timeout { waited: patience, sent };
+        let (mut line, ready) = tokio::time::timeout(patience, self.prepare()).await.map_err(late(false))??;
+        let payload = ready.request.encode();
+        let credential = ready.credential.clone();
+        self.note_sent(&ready);
+        self.ready = Some(ready);
+        self.sent += 1;
+        let asked = line.ask("control", payload, Some(credential));
+        Ok(tokio::time::timeout(patience, asked).await.map_err(late(true))??)
+    }
+
+    /// A new line, and what is to be sent on it: the first time it is asked what the daemon can do and which session is meant.
+    async fn prepare(&mut self) -> Result<(Line, Ready), SendError> {
+        let mut line = Line::open(&self.sender.socket).await?;
+        if let Some(mut ready) = self.ready.take() {
+            ready.request.meta.retry_count = Some(self.sent);
+            return Ok((line, ready));
+        }
+        let capabilities: Capabilities = line.ask("capabilities", json!({}), None).await?;
+        let kind = self.message.wish.kind();
+        let able = capabilities.protocol_versions.contains(&VERSION)
+            && capabilities.control.v.contains(&CONTROL_VERSION)
+            && capabilities.control.actions.iter().any(|action| action == kind.as_str());
+        if !able {
+            return Err(SendError::Unable { server: capabilities.server, kind });
+        }
+        let seen: Seen = line.ask("session", json!({ "session_id": self.key.session_id }), None).await?;
+        self.key.session_id = seen.session.session_id;
+        self.key.agent_id = seen.session.agent_id;
+        self.key.team = seen.session.team;
+        let member = &self.sender.member;
+        let credential = (self.sender.prove)(&self.key.team).map_err(|why| SendError::NoCredential {
+            member: member.clone(),
+            team: self.key.team.clone(),
+            why,
+        })?;
+        let request = self.request(&capabilities)?;
+        Ok((line, Ready { request, credential }))
+    }
+
+    fn request(&self, capabilities: &Capabilities) -> Result<ControlRequest, SendError> {
+        let mut meta = Meta {
+            retry_count: Some(0),
+            ui_source: self.message.ui_source.clone(),
+            retry_of: self.message.retry_of.clone(),
+            ..Meta::default()
+        };
+        let limits = &capabilities.limits;
+        let length = self.message.wish.text().map_or(0, |text| text.len() as u64);
+        if length > limits.soft_bytes && length <= limits.hard_bytes {
+            (self.sender.warn)(&format!("the text has {length} bytes, which is much for one message"));
+        }
+        let action = match &self.message.wish {
+            Wish::Interrupt => ControlAction::Interrupt,
+            Wish::Answer { question, option, decision, text } => ControlAction::Answer(ControlAnswer {
+                question_id: question.clone(),
+                option: option.clone(),
+                decision: *decision,
+                text: text.clone(),
+            }),
+            Wish::Text { text, interrupt } => {
+                let (content, preview) = if length <= limits.hard_bytes {
+                    (ControlContent::Inline(text.clone()), None)
+                } else {
+                    meta.oversize_strategy = Some("content_ref".to_owned());
+                    let reference = self.written(text, capabilities)?;
+                    (ControlContent::Reference(reference), Some(text.chars().take(PREVIEW).collect()))
+                };
+                ControlAction::Stdin(ControlStdin { content, interrupt: *interrupt, preview })
+            }
+        };
+        let (key, sender) = (self.key.clone(), self.sender.member.clone());
+        Ok(ControlRequest { key, sender, sent_at: self.message.sent_at(), action, meta })
+    }
+
+    /// The text in a file, where the daemon takes it from.
+    fn written(&self, text: &str, capabilities: &Capabilities) -> Result<ContentRef, SendError> {
+        let (limits, bytes) = (&capabilities.limits, text.len() as u64);
+        let (Some(base), Some(write)) = (&capabilities.content_ref_base, &self.sender.write) else {
+            return Err(SendError::TooLong { bytes, allowed: limits.hard_bytes });
+        };
+        if bytes > limits.content_ref_bytes {
+            return Err(SendError::TooLong { bytes, allowed: limits.content_ref_bytes });
+        }
+        let long = LongText {
+            base: Path::new(base),
+            longest: limits.content_ref_bytes,
+            team: &self.key.team,
+            request_id: &self.key.request_id,
+            text,
+            expires_at: SystemTime::now() + Duration::from_secs(limits.dedupe_secs),
+        };
+        write(&long).map_err(SendError::Text)
+    }
+
+    /// Takes the file of a text away that nobody needs any more.
+    fn tidy(&self) {
+        let Some(Ready { request, .. }) = &self.ready else { return };
+        if let ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(reference), .. }) =
+            &request.action
+        {
+            let _ = std::fs::remove_file(&reference.path);
+        }
+    }
+
+    fn note(&self, step: Step) -> Note<'_> {
+        Note {
+            at: SystemTime::now(),
+            step,
+            kind: self.message.wish.kind(),
+            key: &self.key,
+            sender: &self.sender.member,
+            retry_count: None,
+            retry_of: None,
+            bytes: None,
+            text: None,
+            result: None,
+            duplicate: None,
+            error: None,
+            detail: None,
+        }
+    }
+
+    fn note_sent(&self, ready: &Ready) {
+        let mut note = self.note(if self.sent == 0 { Step::Request } else { Step::Retry });
+        note.retry_count = Some(self.sent);
+        note.retry_of = self.message.retry_of.as_deref();
+        if let ControlAction::Stdin(stdin) = &ready.request.action {
+            match &stdin.content {
+                ControlContent::Inline(text) => {
+                    note.bytes = Some(text.len() as u64);
+                    note.text = Some(text);
+                }
+                ControlContent::Reference(reference) => note.bytes = Some(reference.size_bytes),
+            }
+        }
+        (self.sender.tell)(&note);
+    }
+
+    fn note_ack(&self, ack: &ControlAck) {
+        let mut note = self.note(Step::Ack);
+        note.result = Some(ack.result);
+        note.duplicate = Some(ack.duplicate);
+        (note.error, note.detail) = (ack.error.as_deref(), ack.detail.as_deref());
+        let more = match ack.result {
+            _ if ack.duplicate => Some(Step::Duplicate),
+            ControlResult::Ok => None,
+            ControlResult::Timeout => Some(Step::Timeout),
+            _ => Some(Step::Failure),
+        };
+        if let Some(step) = more {
+            (self.sender.tell)(&Note { step, ..note.clone() });
+        }
+        (self.sender.tell)(&note);
+    }
+
+    /// `sent`: the message may have arrived all the same.
+    fn note_error(&self, error: &SendError, sent: bool) {
+        let timeout = matches!(error, SendError::Timeout { .. });
+        let words = error.to_string();
+        let mut note = self.note(if timeout { Step::Timeout } else { Step::Failure });
+        note.result = Some(error.result());
+        note.duplicate = (!sent).then_some(false);
+        note.error = Some(error.code());
+        note.detail = Some(&words);
+        (self.sender.tell)(&note);
+    }
+}
