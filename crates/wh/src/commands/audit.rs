@@ -90,10 +90,11 @@ impl Audit {
     }
 }
 
-/// A session's id, where a name is given and the daemon knows it.
+/// A session's id: the daemon says which one a name means. Where none runs, or it knows no such session any more, the text is taken as it is.
 fn id_of(place: &Place, session: String) -> String {
-    let known = place.living().and_then(|_| DoorArguments::for_daemon().sessions().ok()).unwrap_or_default();
-    known.iter().rev().find(|one| one.name == session).map_or(session, |one| one.session_id.clone())
+    let door = place.living().and_then(|_| DoorArguments::for_daemon().onto(Some(session.clone())).ok());
+    let known = door.and_then(|door| door.summary().ok().flatten());
+    known.map_or(session, |one| one.session_id)
 }
 
 /// A record on one line, as a person reads it.
@@ -103,7 +104,7 @@ fn words(record: &Record) -> String {
     line.extend(text("timestamp"));
     line.extend(text("action"));
     line.extend(text("result"));
-    for label in ["request_id", "sender", "team", "session_id", "error", "detail"] {
+    for label in ["request_id", "retry_of", "sender", "team", "session_id", "error", "detail"] {
         line.extend(text(label).map(|value| format!("{label}={value}")));
     }
     line.join("  ") + "\n"
