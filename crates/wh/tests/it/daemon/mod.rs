@@ -10,6 +10,7 @@ mod once;
 mod real;
 mod references;
 mod restart;
+mod sender;
 mod shells;
 mod socket;
 
