@@ -50,7 +50,7 @@ fn every_direct_dependency_has_a_line_that_says_who_uses_it() {
     let (_, table) = page.split_once("## Dependencies").expect("a chapter on dependencies");
     let rows: Vec<(&str, &str)> = table
         .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once('|').map(|(names, rest)| (names, rest)))
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('|'))
         .map(|(names, rest)| (names, rest.split('|').next().unwrap_or_default()))
         .collect();
     for package in packages() {
