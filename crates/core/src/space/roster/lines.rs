@@ -152,7 +152,8 @@ fn logged_in(agent: &str, done: &LoginDone) -> Vec<String> {
         (true, _, Some(account)) => lines.push(format!("  ✓ Logged in by {account}.")),
         (true, _, None) => lines.push("  ✓ Logged in.".to_owned()),
         (false, true, _) if done.method == Some(LoginMethod::Browser) => lines.push("  Opening browser…".to_owned()),
-        (false, true, _) => {}
+        (false, true, _) if done.instructions.is_some() => {}
+        (false, true, _) => lines.push("  Logging in…".to_owned()),
         (false, false, _) if done.instructions.is_some() => {}
         (false, false, _) => lines.push("  ✗ Not logged in.".to_owned()),
     }

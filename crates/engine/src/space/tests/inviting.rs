@@ -13,6 +13,7 @@ use wh_agents::port::{
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
 use wh_core::space::harness::{Capabilities, Report};
+use wh_core::space::receipt::Stage;
 use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, Told, conversation_id};
 
 use super::super::{Roster, RunningSpace};
@@ -29,7 +30,7 @@ impl Agent for Fake {
         AgentFacts { id: "fake".into(), title: "Fake".into(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         *self.checks.lock().unwrap() += 1;
         let installation = Installation::Installed { path: "/bin/fake".into(), version: Some("1.2".into()) };
         let login = Login::Yes { account: Some("someone".into()) };
@@ -164,7 +165,7 @@ impl Agent for Scripted {
         AgentFacts { id: "scripted".into(), title: "Scripted".into(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         let login = self.1.lock().unwrap().clone();
         Box::pin(async move { Readiness { installation: Installation::BuiltIn, login, hint: None } })
     }
@@ -214,6 +215,30 @@ async fn a_login_shows_its_page_takes_the_code_and_ends_in_the_space() {
     until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in by someone.")).await;
     let account = Some("someone".to_owned());
     assert_eq!(running.space.agents().await[0].login, LoginState::Yes { account }, "what was known is asked anew");
+}
+
+#[tokio::test]
+async fn a_login_without_an_address_is_answered_soon_and_its_end_is_told_in_the_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, go) = (folder.path().join("page"), folder.path().join("go"));
+    let script = format!(
+        "echo waiting for a browser; until test -e {}; do sleep 0.05; done; echo https://page.example/x; until test -e {}; do sleep 0.05; done",
+        page.display(),
+        go.display()
+    );
+    let (running, agent) = scripted(&script);
+    let login = Command::Manage(Some("scripted".into()), Ask::LogIn);
+    let done = running.space.command(me(), None, login).await.unwrap().unwrap();
+    assert_eq!(done.receipt.stage, Stage::Finished);
+    assert_eq!(done.lines[1..3], ["  Opening browser…", "  waiting for a browser"], "{:?}", done.lines);
+    let mut mirror = running.space.mirror().await.unwrap();
+    std::fs::write(page, "").unwrap();
+    until(&mut mirror, |mirror| notices(mirror).contains("visit https://page.example/x")).await;
+    *agent.1.lock().unwrap() = Login::Unknown;
+    std::fs::write(go, "").unwrap();
+    until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in.")).await;
+    let none = running.space.manage(Some("scripted"), Ask::TellLogin("x".into())).await;
+    assert!(none.is_err(), "it is over: {none:?}");
 }
 
 #[tokio::test]
