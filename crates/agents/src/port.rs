@@ -33,8 +33,8 @@ pub trait Agent: Send + Sync {
     /// What is always true of it.
     fn facts(&self) -> AgentFacts;
 
-    /// Looks whether it can be used now. Never fails: what cannot be found out is unknown.
-    fn check(&self) -> BoxFuture<'_, Readiness>;
+    /// Looks whether it can be used now and here. Never fails: what cannot be found out is unknown.
+    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness>;
 
     /// How somebody logs in with it. Without a way of its own its login is a matter of what [`AgentFacts::login_hint`]
     /// says.

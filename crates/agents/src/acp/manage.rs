@@ -59,9 +59,8 @@ impl Acp {
 
     /// The agent that an adapter stands before, if it is there on its own.
     fn behind(&self, command: &str, here: &Surroundings) -> Option<Launch> {
-        let mut launch = self.entry.program.aside(&here.environment)?;
+        let mut launch = self.entry.program.within(here)?;
         launch.program = wh_pipe::find(command.as_ref(), &here.variable("PATH")?)?.into();
-        launch.directory = Some(here.directory.clone());
         Some(launch)
     }
 

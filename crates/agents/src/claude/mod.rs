@@ -19,7 +19,7 @@ use crate::port::{
     Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
     StartError, Surroundings,
 };
-use crate::program::{Environment, Program};
+use crate::program::Program;
 
 /// What it is chosen by.
 pub const ID: &str = "claude";
@@ -152,9 +152,9 @@ impl Agent for Claude {
         }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
-        Box::pin(async {
-            let Some(launch) = self.program.aside(&Environment::new()) else {
+    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+        Box::pin(async move {
+            let Some(launch) = self.program.within(here) else {
                 let hint = Some(self.program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };

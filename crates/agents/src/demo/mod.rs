@@ -140,7 +140,7 @@ impl Agent for Demo {
         AgentFacts { id: ID.to_owned(), title: TITLE.to_owned(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
     }
 

@@ -96,7 +96,7 @@ impl Desk {
         {
             return known.clone();
         }
-        let readiness = agent.check().await;
+        let readiness = agent.check(&self.here()).await;
         self.state().checked.insert(id, (Instant::now(), readiness.clone()));
         readiness
     }

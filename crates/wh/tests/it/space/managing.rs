@@ -74,6 +74,21 @@ fn who_is_logged_in_is_told_by_what_would_be_used() {
 }
 
 #[test]
+fn who_is_logged_in_is_told_as_of_the_directory() {
+    Lab::inside("space::managing::who_is_logged_in_is_told_as_of_the_directory", |lab| {
+        let other = lab.home.join("other");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join(".env"), "GEMINI_API_KEY=of-the-directory\n").unwrap();
+        let gemini = |arguments: &[&str]| {
+            let list = json_of(&wh(lab, &[&["agents", "list", "--json"], arguments].concat(), &KEYS))["agents"].clone();
+            list.as_array().unwrap().iter().find(|one| one["id"] == "gemini").unwrap()["logged_in"].clone()
+        };
+        assert_eq!(gemini(&[]), "no");
+        assert_eq!(gemini(&["--cwd", other.to_str().unwrap()]), "yes");
+    });
+}
+
+#[test]
 fn what_is_not_installed_is_said_with_what_to_run() {
     Lab::inside("space::managing::what_is_not_installed_is_said_with_what_to_run", |lab| {
         let mut list = lab.command(WH);
