@@ -12,7 +12,7 @@ mod tools;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 
 use crate::manage::LoginWay;
@@ -72,6 +72,10 @@ impl Agent for Acp {
             install_hint: self.entry.program.install.clone(),
             login_hint: Some(self.entry.log_in.clone()),
         }
+    }
+
+    fn abilities(&self) -> Abilities {
+        manage::abilities(self)
     }
 
     /// Who is logged in shows for some only when a session is begun.

@@ -12,7 +12,7 @@ use std::ffi::{OsStr, OsString};
 
 use wh_claude::{Options, PermissionMode};
 use wh_core::space::harness::Named;
-use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LogoutDone, McpServer, ModelCard};
 
 use crate::manage::LoginWay;
 use crate::port::{
@@ -150,6 +150,10 @@ impl Agent for Claude {
             install_hint: self.program.install.clone(),
             login_hint: Some(LOG_IN.to_owned()),
         }
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::ALL
     }
 
     fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {

@@ -13,7 +13,7 @@ mod tools;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 
 use crate::manage::LoginWay;
@@ -83,6 +83,10 @@ impl Agent for Codex {
             install_hint: self.program.install.clone(),
             login_hint: Some(LOG_IN.to_owned()),
         }
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::ALL
     }
 
     fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {

@@ -12,9 +12,9 @@ use wh_agents::port::{
 };
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
-use wh_core::space::harness::{Capabilities, Report};
+use wh_core::space::harness::{Call, Capabilities, Order, Report};
 use wh_core::space::receipt::Stage;
-use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, Told, conversation_id};
+use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, RunningCard, Told, conversation_id};
 
 use super::super::{Roster, RunningSpace};
 use super::{me, until};
@@ -143,7 +143,7 @@ async fn one_that_has_gone_comes_back_and_answers() {
     until(&mut mirror, |mirror| mirror.state().activity(&"fake".into()) == Some(&Activity::Idle)).await;
     running.space.command(me(), None, super::say("hello again")).await.unwrap().unwrap();
     let order = tokio::time::timeout(Duration::from_secs(30), second.orders.recv()).await.unwrap();
-    assert!(matches!(order, Some(wh_core::space::harness::Order::Prompt { .. })), "{order:?}");
+    assert!(matches!(order, Some(Order::Prompt { .. })), "{order:?}");
 }
 
 #[tokio::test]
@@ -275,6 +275,38 @@ async fn what_is_not_there_is_said_and_what_needs_nothing_too() {
     let Ok(Told::Models { models, .. }) = running.space.manage(Some("demo"), Ask::Models).await else { panic!() };
     assert!(models.len() == 3 && models[0].is_default);
     assert_eq!(running.space.manage(Some("nobody"), Ask::Mcp).await, Err(Refusal::NoSuchAgent("nobody".into())));
+}
+
+#[tokio::test]
+async fn one_that_takes_part_is_told_of_with_its_model_its_mode_its_conversation_and_its_turns() {
+    let (running, mut started, _) = running();
+    let Ok(Told::Status(status)) = running.space.manage(Some("fake"), Ask::Status).await else { panic!() };
+    assert_eq!(status.running, None);
+    running.space.invite("fake", None).await.unwrap();
+    let (_, mut inside) = started.recv().await.unwrap();
+    let able = Capabilities {
+        model: Some("big".into()),
+        mode: Some("plan".into()),
+        calls: vec!["status".into()],
+        ..Capabilities::default()
+    };
+    inside.reports.send(Report::Ready(able)).await.unwrap();
+    inside.reports.send(Report::Kept(Some("secret-1".into()))).await.unwrap();
+    running.space.command(me(), None, super::say("hello")).await.unwrap().unwrap();
+    assert!(matches!(inside.orders.recv().await, Some(Order::Prompt { .. })));
+    let Ok(Told::Status(status)) = running.space.manage(Some("fake"), Ask::Status).await else { panic!() };
+    let conversation = Some(conversation_id("fake", "secret-1"));
+    let card = RunningCard { model: Some("big".into()), mode: Some("plan".into()), conversation, turns: 1 };
+    assert_eq!(status.running, Some(card));
+    let asked = tokio::spawn({
+        let space = running.space.clone();
+        async move { space.command(me(), None, Command::Call(Some("fake".into()), Call::ReportStatus)).await }
+    });
+    let Some(Order::Call { id, .. }) = inside.orders.recv().await else { panic!() };
+    inside.reports.send(Report::Called(id, Ok("I am well".into()))).await.unwrap();
+    let lines = asked.await.unwrap().unwrap().unwrap().lines;
+    assert_eq!(lines[..3], ["I am well", "Fake Status", "  Version   1.2"]);
+    assert!(lines.contains(&"  Model     big".to_owned()), "{lines:?}");
 }
 
 #[tokio::test]
