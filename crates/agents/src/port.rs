@@ -14,7 +14,7 @@ use wh_core::space::bounds::Bounds;
 use wh_core::space::extent::size;
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::item::Level;
-use wh_core::space::roster::{LoginMethod, LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LoginMethod, LogoutDone, McpServer, ModelCard};
 
 use crate::kept::{self, Loss, MOST_KEPT};
 use crate::manage::{self, LoginWay};
@@ -33,8 +33,13 @@ pub trait Agent: Send + Sync {
     /// What is always true of it.
     fn facts(&self) -> AgentFacts;
 
-    /// Looks whether it can be used now. Never fails: what cannot be found out is unknown.
-    fn check(&self) -> BoxFuture<'_, Readiness>;
+    /// What it can do.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    /// Looks whether it can be used now and here. Never fails: what cannot be found out is unknown.
+    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness>;
 
     /// How somebody logs in with it. Without a way of its own its login is a matter of what [`AgentFacts::login_hint`]
     /// says.

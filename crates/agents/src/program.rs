@@ -77,7 +77,14 @@ impl Program {
         Some(launch)
     }
 
-    /// The same, where it is asked, with the keeper before it.
+    /// The same, where it is asked.
+    pub(crate) fn within(&self, here: &Surroundings) -> Option<Launch> {
+        let mut launch = self.aside(&here.environment)?;
+        launch.directory = Some(here.directory.clone());
+        Some(launch)
+    }
+
+    /// The same, with the keeper before it.
     pub(crate) fn beside(
         &self,
         agent: &str,

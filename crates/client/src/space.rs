@@ -285,7 +285,7 @@ impl Mirror {
                 if let Event::Item(item) = &numbered.event {
                     change.items.insert(item.id.clone());
                 }
-                if let Event::TurnEnded(turn, _) = &numbered.event {
+                if let Event::TurnEnded(turn, ..) = &numbered.event {
                     let cut = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
                     change.items.extend(cut.map(|item| item.id.clone()));
                 }

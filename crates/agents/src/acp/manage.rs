@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use wh_core::space::roster::{LoginMethod, LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LoginMethod, LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 use wh_wire::acp::{self, InitializeReply, SessionList};
 
@@ -59,9 +59,8 @@ impl Acp {
 
     /// The agent that an adapter stands before, if it is there on its own.
     fn behind(&self, command: &str, here: &Surroundings) -> Option<Launch> {
-        let mut launch = self.entry.program.aside(&here.environment)?;
+        let mut launch = self.entry.program.within(here)?;
         launch.program = wh_pipe::find(command.as_ref(), &here.variable("PATH")?)?.into();
-        launch.directory = Some(here.directory.clone());
         Some(launch)
     }
 
@@ -109,6 +108,24 @@ impl Acp {
             },
             _ => Login::Unknown,
         }
+    }
+}
+
+/// What the protocol brings, what its commands do, and what is known of the tested ones; the rest the running one tells.
+pub(super) fn abilities(agent: &Acp) -> Abilities {
+    let kind = agent.kind();
+    let tested = matches!(kind, Kind::Gemini | Kind::Adapter("codex")).then_some(true);
+    let lists = matches!(kind, Kind::Gemini | Kind::Qwen | Kind::Cursor | Kind::Adapter("claude"));
+    Abilities {
+        streaming: Some(true),
+        resume: tested,
+        modes: tested,
+        models: tested,
+        thinking: tested,
+        mcp: Some(lists),
+        mcp_switching: Some(matches!(kind, Kind::Gemini | Kind::Qwen | Kind::Cursor)),
+        skips_permissions: (!agent.entry.skipping.is_empty()).then_some(true),
+        conversations: tested,
     }
 }
 

@@ -12,7 +12,7 @@ mod tools;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 
 use crate::manage::LoginWay;
@@ -21,7 +21,6 @@ use crate::port::{
     Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Start, StartError,
     Surroundings,
 };
-use crate::program::Environment;
 use table::Entry;
 
 /// An agent of the table.
@@ -75,15 +74,19 @@ impl Agent for Acp {
         }
     }
 
+    fn abilities(&self) -> Abilities {
+        manage::abilities(self)
+    }
+
     /// Who is logged in shows for some only when a session is begun.
-    fn check(&self) -> BoxFuture<'_, Readiness> {
-        Box::pin(async {
+    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+        Box::pin(async move {
             let Entry { program, version, log_in, .. } = &*self.entry;
-            let Some(launch) = program.aside(&Environment::new()) else {
+            let Some(launch) = program.within(here) else {
                 let hint = Some(program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let here = program.around(&Surroundings::of_wh());
+            let here = program.around(here);
             let told = async { if version.is_empty() { None } else { run(&launch, version).await.ok() } };
             let (said, login) = tokio::join!(told, self.login(&launch, &here));
             let version = said.and_then(|said| run::version(&said.text()));

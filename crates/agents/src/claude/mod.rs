@@ -12,14 +12,14 @@ use std::ffi::{OsStr, OsString};
 
 use wh_claude::{Options, PermissionMode};
 use wh_core::space::harness::Named;
-use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LogoutDone, McpServer, ModelCard};
 
 use crate::manage::LoginWay;
 use crate::port::{
     Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
     StartError, Surroundings,
 };
-use crate::program::{Environment, Program};
+use crate::program::Program;
 
 /// What it is chosen by.
 pub const ID: &str = "claude";
@@ -152,9 +152,13 @@ impl Agent for Claude {
         }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
-        Box::pin(async {
-            let Some(launch) = self.program.aside(&Environment::new()) else {
+    fn abilities(&self) -> Abilities {
+        Abilities::ALL
+    }
+
+    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+        Box::pin(async move {
+            let Some(launch) = self.program.within(here) else {
                 let hint = Some(self.program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };

@@ -121,7 +121,13 @@ pub(super) async fn login_way(agent: &Codex, here: &Surroundings) -> Result<Logi
 }
 
 pub(super) async fn log_out(agent: &Codex, here: &Surroundings) -> Result<LogoutDone, ManageError> {
-    Ok(manage::logout(&run(&agent.aside(here)?, &["logout"]).await?, None))
+    let launch = agent.aside(here)?;
+    let said = run(&launch, &["logout"]).await?;
+    // A provider of one's own is paid by a variable, which no logout takes away.
+    let config = ask(&launch, vec![("config/read", json!({}))]).await.unwrap_or_default();
+    let around = agent.program.around(here);
+    let still = config.first().and_then(codex::variable).filter(|name| around.variable(name).is_some());
+    Ok(manage::logout(&said, still.as_deref()))
 }
 
 pub(super) async fn models(agent: &Codex, here: &Surroundings) -> Result<Vec<ModelCard>, ManageError> {

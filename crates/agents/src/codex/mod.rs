@@ -13,7 +13,7 @@ mod tools;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use wh_core::space::roster::{LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LogoutDone, McpServer, ModelCard};
 use wh_pipe::Launch;
 
 use crate::manage::LoginWay;
@@ -21,7 +21,7 @@ use crate::port::{
     Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Start, StartError,
     Surroundings,
 };
-use crate::program::{Environment, Program};
+use crate::program::Program;
 use harness::Ways;
 pub(crate) use manage::login;
 
@@ -85,13 +85,17 @@ impl Agent for Codex {
         }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
-        Box::pin(async {
-            let Some(launch) = self.program.aside(&Environment::new()) else {
+    fn abilities(&self) -> Abilities {
+        Abilities::ALL
+    }
+
+    fn check<'a>(&'a self, here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+        Box::pin(async move {
+            let Some(launch) = self.program.within(here) else {
                 let hint = Some(self.program.hint());
                 return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
             };
-            let here = self.program.around(&Surroundings::of_wh());
+            let here = self.program.around(here);
             let (version, login) = tokio::join!(manage::version(&launch), login(&launch, &here));
             let hint = (login == Login::No).then(|| LOG_IN.to_owned());
             let path = launch.program.into();

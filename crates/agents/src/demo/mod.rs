@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wh_core::space::harness::Named;
-use wh_core::space::roster::ModelCard;
+use wh_core::space::roster::{Abilities, ModelCard};
 
 use crate::port::{
     Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, ManageError, Readiness, Resume, Start,
@@ -140,7 +140,12 @@ impl Agent for Demo {
         AgentFacts { id: ID.to_owned(), title: TITLE.to_owned(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn abilities(&self) -> Abilities {
+        let no = Some(false);
+        Abilities { mcp: no, skips_permissions: no, conversations: no, ..Abilities::ALL }
+    }
+
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
     }
 

@@ -1,7 +1,7 @@
 //! What happened in a space. The fold of these is its [state](super::state).
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::harness::{Capabilities, Outcome, Tool, Usage};
 use super::item::Item;
@@ -26,8 +26,8 @@ pub enum Event {
         /// What it is about.
         prompt: ItemId,
     },
-    /// A turn is over.
-    TurnEnded(TurnId, Outcome),
+    /// A turn is over: how, and what it came to.
+    TurnEnded(TurnId, Outcome, Tally),
     /// A session is in another state.
     Session(ParticipantId, Status),
     /// An agent can do this.
@@ -78,6 +78,17 @@ impl Event {
             _ => 0,
         }
     }
+}
+
+/// What a turn came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// How long it took.
+    pub duration: Duration,
+    /// Tools that were called in it.
+    pub tool_calls: u64,
+    /// The model that was in use at its end, where that is known.
+    pub model: Option<String>,
 }
 
 /// What a participant is.

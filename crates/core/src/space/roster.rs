@@ -23,6 +23,46 @@ pub struct AgentCard {
     pub hint: Option<String>,
     /// Whether it takes part in this space now.
     pub taking_part: bool,
+    /// What it can do.
+    pub abilities: Abilities,
+}
+
+/// What an agent can do, as far as that is known without starting one. `None`: only the running one tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Abilities {
+    /// What it says comes while it is said.
+    pub streaming: Option<bool>,
+    /// It goes on with a conversation that it keeps.
+    pub resume: Option<bool>,
+    /// It works in several modes.
+    pub modes: Option<bool>,
+    /// Its model can be chosen.
+    pub models: Option<bool>,
+    /// It shows what it thinks.
+    pub thinking: Option<bool>,
+    /// It lists its MCP servers.
+    pub mcp: Option<bool>,
+    /// It switches them on and off by a command.
+    pub mcp_switching: Option<bool>,
+    /// It has a mode that skips permissions.
+    pub skips_permissions: Option<bool>,
+    /// It lists the conversations that it keeps.
+    pub conversations: Option<bool>,
+}
+
+impl Abilities {
+    /// All of them, but to switch MCP servers by a command.
+    pub const ALL: Self = Self {
+        streaming: Some(true),
+        resume: Some(true),
+        modes: Some(true),
+        models: Some(true),
+        thinking: Some(true),
+        mcp: Some(true),
+        mcp_switching: Some(false),
+        skips_permissions: Some(true),
+        conversations: Some(true),
+    };
 }
 
 /// Whether somebody is logged in with an agent.
@@ -106,6 +146,8 @@ pub enum Told {
         agent: String,
         /// Which.
         servers: Vec<McpServer>,
+        /// They can be switched by a command.
+        switching: bool,
     },
     /// Its conversations.
     Conversations {
@@ -143,6 +185,21 @@ pub struct StatusCard {
     pub about: Vec<(String, String)>,
     /// Its MCP servers, or why they are not known.
     pub mcp: Result<Vec<McpServer>, String>,
+    /// How the one is that takes part.
+    pub running: Option<RunningCard>,
+}
+
+/// How an agent is that takes part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunningCard {
+    /// The model in use, where it is known.
+    pub model: Option<String>,
+    /// The mode in use, where it is known.
+    pub mode: Option<String>,
+    /// Our id for the conversation that it is in, once that can be gone on with.
+    pub conversation: Option<String>,
+    /// Its turns in this space.
+    pub turns: u64,
 }
 
 /// A model that an agent offers.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::envelope;
-use super::event::{Acknowledgement, Activity, Event, Pause, Role, Scope, Status, StreamFrame};
+use super::event::{Acknowledgement, Activity, Event, Pause, Role, Scope, Status, StreamFrame, Tally};
 use super::harness::{Capabilities, Outcome, Tool, Usage};
-use super::item::{Item, Progress};
+use super::item::{Body, Item, Progress};
 use super::items::Items;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use super::receipt::Receipts;
@@ -65,6 +65,8 @@ pub struct Turn {
     pub at: SystemTime,
     /// How it ended, and when.
     pub end: Option<(Outcome, SystemTime)>,
+    /// What it came to, once it is over.
+    pub tally: Option<Tally>,
 }
 
 /// An open stream.
@@ -169,7 +171,7 @@ impl State {
             Event::Left(id) => self.with(id, |participant| participant.present = false),
             Event::Item(item) => self.put(Arc::clone(item)),
             Event::TurnStarted { turn, by, prompt } => self.start_turn(turn, by, prompt, at),
-            Event::TurnEnded(turn, outcome) => self.end_turn(turn, outcome, at),
+            Event::TurnEnded(turn, outcome, tally) => self.end_turn(turn, outcome, tally, at),
             Event::Session(id, status) => self.with(id, |participant| participant.session = Some(status.clone())),
             Event::Capabilities(id, capabilities) => {
                 self.with(id, |participant| participant.capabilities = Arc::clone(capabilities));
@@ -268,20 +270,37 @@ impl State {
             self.turns.remove(&oldest);
         }
         self.turn_order.push_back(turn.clone());
-        self.turns.insert(turn.clone(), Turn { by: by.clone(), prompt: prompt.clone(), at, end: None });
+        self.turns.insert(turn.clone(), Turn { by: by.clone(), prompt: prompt.clone(), at, end: None, tally: None });
     }
 
-    fn end_turn(&mut self, id: &TurnId, outcome: &Outcome, at: SystemTime) {
+    fn end_turn(&mut self, id: &TurnId, outcome: &Outcome, tally: &Tally, at: SystemTime) {
         let Some(turn) = self.turns.get_mut(id) else { return };
         if turn.end.is_some() {
             return;
         }
-        turn.end = Some((outcome.clone(), at));
+        (turn.end, turn.tally) = (Some((outcome.clone(), at)), Some(tally.clone()));
         let open: Vec<Arc<Item>> =
             self.items.growing().filter(|item| item.turn.as_ref() == Some(id)).cloned().collect();
         for item in open {
             self.put(Arc::new(cut((*item).clone())));
         }
+    }
+
+    /// What a turn comes to if it ends now.
+    pub fn tally(&self, id: &TurnId, now: SystemTime) -> Tally {
+        let Some(turn) = self.turns.get(id) else { return Tally::default() };
+        let of_it = self.items.iter().filter(|item| item.turn.as_ref() == Some(id));
+        Tally {
+            duration: now.duration_since(turn.at).unwrap_or_default(),
+            tool_calls: of_it.filter(|item| matches!(item.body, Body::Tool(_))).count() as u64,
+            model: self.participants.get(&turn.by).and_then(|one| one.capabilities.model.clone()),
+        }
+    }
+
+    /// The turn of this participant that ended last.
+    pub fn last_turn(&self, of: &ParticipantId) -> Option<(&TurnId, &Turn)> {
+        let ended = self.turns.iter().filter(|(_, turn)| turn.by == *of && turn.end.is_some());
+        ended.max_by_key(|(_, turn)| turn.end.as_ref().map(|(_, at)| *at))
     }
 
     /// The turn of this id.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::command::{Command, Done, Refusal, Selector, Setting};
 use super::envelope;
-use super::event::{Activity, Event};
+use super::event::{Activity, Event, Tally};
 use super::harness::{Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
-use super::item::{Body, Progress};
+use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
 use super::machine::{Effect, Input, Now, Space, Ticket};
 use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
 use super::receipt::Stage;
@@ -343,15 +343,36 @@ fn a_pause_beyond_all_time_has_no_end() {
 }
 
 #[test]
+fn a_turn_that_ends_tells_how_long_it_took_which_tools_it_used_and_with_which_model() {
+    let mut bench = Bench::ready();
+    bench.report(Report::Ready(Capabilities { model: Some("big".into()), ..capable() }));
+    let turn = bench.say("r1", "go").receipt.turn.unwrap();
+    for key in ["a", "b"] {
+        let (name, title) = (key.to_owned(), key.to_owned());
+        let (kind, input, status, output) = (ToolKind::Read, serde_json::Value::Null, ToolStatus::Completed, vec![]);
+        let body = Body::Tool(ToolCall { name, title, kind, input, status, output });
+        bench.report(Report::Item { key: key.into(), body, done: true });
+    }
+    bench.elapsed += Duration::from_secs(5);
+    let effects = bench.report(Report::Ended(turn.clone(), Outcome::Completed));
+    let tally = Tally { duration: Duration::from_secs(5), tool_calls: 2, model: Some("big".into()) };
+    let ended = Effect::Publish(Event::TurnEnded(turn.clone(), Outcome::Completed, tally.clone()));
+    assert!(effects.contains(&ended), "{effects:?}");
+    let (last, known) = bench.space.state().last_turn(&agent()).unwrap();
+    assert_eq!((last, known.tally.as_ref()), (&turn, Some(&tally)));
+}
+
+#[test]
 fn a_retried_call_is_answered_as_the_first_was() {
     let mut bench = Bench::ready();
     let call = || Command::Call(Some(agent()), Call::ReportStatus);
     bench.command(Some("c1"), call());
     bench.report(Report::Called(1, Ok("well".into())));
+    bench.handle(Input::Managed(2, Err(Refusal::NoSuchAgent("demo".into()))));
     let again = bench.command(Some("c1"), call()).1.unwrap().unwrap();
     assert_eq!((again.lines, again.duplicate, again.receipt.stage), (vec!["well".to_owned()], true, Stage::Finished));
     bench.command(Some("c2"), call());
-    bench.report(Report::Called(2, Err("no".into())));
+    bench.report(Report::Called(3, Err("no".into())));
     assert_eq!(bench.command(Some("c2"), call()).1.unwrap(), Err(Refusal::Failed("no".into())));
 }
 

@@ -37,7 +37,7 @@ impl Growth {
     pub fn settle(&mut self, event: &Event) {
         match event {
             Event::Item(item) => drop(self.items.remove(&item.id)),
-            Event::TurnEnded(turn, _) => self.items.retain(|_, (_, item)| item.turn.as_ref() != Some(turn)),
+            Event::TurnEnded(turn, ..) => self.items.retain(|_, (_, item)| item.turn.as_ref() != Some(turn)),
             _ => {}
         }
     }

@@ -2,6 +2,7 @@
 //! once, how it ended later, in the space.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -22,6 +23,9 @@ const WORDS: usize = 4;
 /// What of its output is kept, in bytes: enough for an address and a reason.
 const KEPT: usize = 16 * 1024;
 
+/// How long whoever asked waits for an address to visit. Some logins show none: they open a browser, or wait for a device.
+const SHOWING: Duration = Duration::from_secs(3);
+
 /// A login that is under way.
 pub(super) struct UnderWay {
     words: mpsc::Sender<String>,
@@ -35,8 +39,8 @@ impl Drop for UnderWay {
 }
 
 impl Desk {
-    /// Begins a login. Done when it is over, or once the person has something to do; the rest is announced. Another one
-    /// with the same agent takes the place of the first.
+    /// Begins a login. Done when it is over, once the person has something to do, or when neither comes soon; the rest is
+    /// announced. Another one with the same agent takes the place of the first.
     pub(super) async fn log_in(
         self: &Arc<Self>,
         agent: Arc<dyn Agent>,
@@ -48,7 +52,7 @@ impl Desk {
                 return Ok(LoginDone { success: true, message, ..LoginDone::default() });
             }
             LoginWay::ByHand { instructions, method } => {
-                let (success, account) = self.logged_in(agent.as_ref()).await;
+                let (success, account) = self.logged_in(agent.as_ref(), false).await;
                 let instructions = (!success).then_some(instructions);
                 return Ok(LoginDone { success, account, method: Some(method), instructions, ..LoginDone::default() });
             }
@@ -87,12 +91,14 @@ impl Desk {
         drop(logins);
     }
 
-    async fn logged_in(&self, agent: &dyn Agent) -> (bool, Option<String>) {
+    /// Whether somebody is logged in now, and as whom; `otherwise` where nothing tells.
+    async fn logged_in(&self, agent: &dyn Agent, otherwise: bool) -> (bool, Option<String>) {
         self.state().checked.remove(&agent.facts().id);
         match self.check(agent).await.login {
             Login::Yes { account } => (true, account),
             Login::NotNeeded => (true, None),
-            Login::No | Login::Unknown => (false, None),
+            Login::No => (false, None),
+            Login::Unknown => (otherwise, None),
         }
     }
 }
@@ -112,40 +118,62 @@ impl Course {
         let mut reply = Some(reply);
         let mut text = String::new();
         let listen = async {
-            while let Some(piece) = heard.recv().await {
+            let (soon, mut shown) = (tokio::time::sleep(SHOWING), false);
+            tokio::pin!(soon);
+            loop {
+                let piece = tokio::select! {
+                    piece = heard.recv() => piece,
+                    () = &mut soon, if reply.is_some() => {
+                        self.tell(&mut reply, self.going_on(&text)).await;
+                        continue;
+                    }
+                };
+                let Some(piece) = piece else { break };
                 if text.len() < KEPT {
                     text.push_str(&piece);
                 }
-                if reply.is_some()
-                    && let Some(address) = login::address(&text)
-                {
-                    let done = self.wanted(address, login::code(&text));
-                    reply.take().map(|reply| reply.send(Ok(done)));
+                if !shown && let Some(address) = login::address(&text) {
+                    shown = true;
+                    self.tell(&mut reply, self.wanted(address, login::code(&text))).await;
                 }
             }
         };
         let (ended, ()) = tokio::join!(login::log_in(&self.launch, hear, said), listen);
-        let facts = self.agent.facts();
-        let (success, account) = self.desk.logged_in(self.agent.as_ref()).await;
+        let (success, account) = self.desk.logged_in(self.agent.as_ref(), ended == Ok(true)).await;
         let message = match ended {
             Ok(true) => None,
             Ok(false) => Some(last_words(&text)),
             Err(error) => Some(error.to_string()),
         };
         let (method, instructions) = (Some(self.method), None);
-        let done = LoginDone { success, pending: false, account, method, message, instructions };
-        match reply {
-            Some(reply) => drop(reply.send(Ok(done))),
-            None => {
-                let level = if done.success { Level::Info } else { Level::Warning };
-                let _ = self.line.send(Arrival::Announced(level, Told::LoggedIn { agent: facts.title, done })).await;
-            }
-        }
+        self.tell(&mut reply, LoginDone { success, pending: false, account, method, message, instructions }).await;
+        let id = self.agent.facts().id;
         // Last: with it this task ends. Another one may have taken its place.
         let mut state = self.desk.state();
-        if state.logins.get(&facts.id).is_some_and(|login| login.task.id() == tokio::task::id()) {
-            state.logins.remove(&facts.id);
+        if state.logins.get(&id).is_some_and(|login| login.task.id() == tokio::task::id()) {
+            state.logins.remove(&id);
         }
+    }
+
+    /// Tells whoever asked, the first time; what comes after that is told in the space.
+    async fn tell(&self, reply: &mut Option<oneshot::Sender<Result<LoginDone, Refusal>>>, done: LoginDone) {
+        if let Some(reply) = reply.take() {
+            return drop(reply.send(Ok(done)));
+        }
+        let level = if done.success || done.pending { Level::Info } else { Level::Warning };
+        let agent = self.agent.facts().title;
+        let _ = self.line.send(Arrival::Announced(level, Told::LoggedIn { agent, done })).await;
+    }
+
+    /// What is known while nothing is left to the person, as far as it said.
+    fn going_on(&self, text: &str) -> LoginDone {
+        let id = self.agent.facts().id;
+        let mut message = last_words(text);
+        if !message.is_empty() {
+            message.push('\n');
+        }
+        message.push_str(&format!("How it ends is told in the space; /login {id} cancel stops it."));
+        LoginDone { pending: true, method: Some(self.method), message: Some(message), ..LoginDone::default() }
     }
 
     /// What is left to the person.

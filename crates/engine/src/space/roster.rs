@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use wh_agents::port::{Agent, Harness, Installation, Login, ManageError, Readiness, Resume, Start, Surroundings};
+use wh_agents::port::{
+    Agent, AgentFacts, Harness, Installation, Login, ManageError, Readiness, Resume, Start, Surroundings,
+};
 use wh_agents::{Catalog, StartError};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Refusal;
@@ -96,7 +98,7 @@ impl Desk {
         {
             return known.clone();
         }
-        let readiness = agent.check().await;
+        let readiness = agent.check(&self.here()).await;
         self.state().checked.insert(id, (Instant::now(), readiness.clone()));
         readiness
     }
@@ -107,14 +109,14 @@ impl Desk {
             let desk = Arc::clone(&self);
             tokio::spawn(async move {
                 let readiness = desk.check(agent.as_ref()).await;
-                (agent.facts(), readiness)
+                (agent, readiness)
             })
         });
         let mut cards = Vec::new();
         for asked in asked.collect::<Vec<_>>() {
-            if let Ok((facts, readiness)) = asked.await {
-                let taking_part = present.contains(&facts.id);
-                cards.push(card(facts.id, facts.title, readiness, taking_part));
+            if let Ok((agent, readiness)) = asked.await {
+                let taking_part = present.contains(&agent.facts().id);
+                cards.push(card(agent.as_ref(), readiness, taking_part));
             }
         }
         cards
@@ -142,11 +144,16 @@ impl Desk {
                 if !about.iter().any(|(name, _)| name == "OS") {
                     about.push(("OS".to_owned(), format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH)));
                 }
-                let card = card(id.clone(), title, readiness, present.contains(&id));
-                Told::Status(Box::new(StatusCard { card, about, mcp: mcp.map_err(|error| error.to_string()) }))
+                let card = card(agent.as_ref(), readiness, present.contains(&id));
+                let mcp = mcp.map_err(|error| error.to_string());
+                Told::Status(Box::new(StatusCard { card, about, mcp, running: None }))
             }
             Ask::Models => Told::Models { models: agent.models(&here).await.map_err(unmanaged)?, agent: title },
-            Ask::Mcp => Told::Mcp { servers: agent.mcp(&here).await.map_err(unmanaged)?, agent: title },
+            Ask::Mcp => {
+                let servers = agent.mcp(&here).await.map_err(unmanaged)?;
+                let switching = agent.abilities().mcp_switching == Some(true);
+                Told::Mcp { servers, switching, agent: title }
+            }
             Ask::SwitchMcp { server, on } => Told::Done(agent.switch_mcp(&here, &server, on).await.map_err(unmanaged)?),
             Ask::Conversations => Told::Conversations { conversations: self.conversations(&id).await?, agent: title },
             Ask::LogIn => Told::LoggedIn { done: self.log_in(agent, line).await?, agent: title },
@@ -225,7 +232,8 @@ impl Desk {
     }
 }
 
-fn card(id: String, title: String, readiness: Readiness, taking_part: bool) -> AgentCard {
+fn card(agent: &dyn Agent, readiness: Readiness, taking_part: bool) -> AgentCard {
+    let AgentFacts { id, title, .. } = agent.facts();
     let installed = readiness.installation.is_present();
     let version = match readiness.installation {
         Installation::BuiltIn => Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -238,7 +246,7 @@ fn card(id: String, title: String, readiness: Readiness, taking_part: bool) -> A
         Login::No => LoginState::No,
         Login::Unknown => LoginState::Unknown,
     };
-    AgentCard { id, title, installed, version, login, hint: readiness.hint, taking_part }
+    AgentCard { id, title, installed, version, login, hint: readiness.hint, taking_part, abilities: agent.abilities() }
 }
 
 pub(super) fn unmanaged(error: ManageError) -> Refusal {

@@ -17,7 +17,7 @@ use wh_core::space::event::Event;
 use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
-use wh_core::space::roster::{Ask, Told};
+use wh_core::space::roster::{Ask, RunningCard, StatusCard, Told, conversation_id};
 use wh_core::space::{ItemId, ParticipantId};
 
 use super::growth::Growth;
@@ -192,14 +192,33 @@ impl Task {
     /// What is asked about an agent beside its conversation, to be awaited apart.
     fn manage(&self, agent: Option<String>, ask: Ask) -> impl Future<Output = Result<Told, Refusal>> + Send + use<> {
         let present: HashSet<String> = self.orders.keys().map(ToString::to_string).collect();
+        let running = agent.as_deref().filter(|_| ask == Ask::Status).and_then(|id| self.running(id));
         let ending = self.ending.is_some();
         let (desk, line) = (Arc::clone(&self.desk), self.line.clone());
         async move {
             if ending {
                 return Err(Refusal::Failed("the space is ending".to_owned()));
             }
-            desk.manage(line, agent, ask, present).await
+            let told = desk.manage(line, agent, ask, present).await?;
+            Ok(match told {
+                Told::Status(card) => Told::Status(Box::new(StatusCard { running, ..*card })),
+                told => told,
+            })
         }
+    }
+
+    /// How the agent of this name is, if it takes part.
+    fn running(&self, id: &str) -> Option<RunningCard> {
+        let participant = ParticipantId::from(id);
+        self.orders.get(&participant)?;
+        let state = self.machine.state();
+        let capabilities = &state.participants.get(&participant)?.capabilities;
+        Some(RunningCard {
+            model: capabilities.model.clone(),
+            mode: capabilities.mode.clone(),
+            conversation: self.kept.borrow().get(&participant).map(|own| conversation_id(id, own)),
+            turns: state.turns.values().filter(|turn| turn.by == participant).count() as u64,
+        })
     }
 
     fn arrives(&mut self, arrival: Arrival) {

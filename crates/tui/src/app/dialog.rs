@@ -52,6 +52,10 @@ pub(crate) struct Dialog {
     sent: BTreeSet<ItemId>,
     /// Until then what is typed goes where it went before.
     held: Option<SystemTime>,
+    /// Until then nothing answers: it may have been meant for the question before.
+    deaf: Option<SystemTime>,
+    /// When the last question was closed that no other came after.
+    closed: Option<SystemTime>,
 }
 
 impl Dialog {
@@ -77,17 +81,44 @@ impl Dialog {
         self.held.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
     }
 
+    /// How long nothing answers yet, because the question has come in the place of another.
+    pub(crate) fn deaf(&self, now: SystemTime) -> Option<Duration> {
+        self.deaf.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
+    }
+
     /// Goes to the next question if the one that was shown is closed. `writing` is when the draft was last written.
     pub(super) fn settle(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
         self.sent.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
-        let next = self.current(state).map(|(item, question, _)| (item.id.clone(), first(question)));
+        let follows = self.shown.is_some();
+        let next = self.current(state).map(|(item, question, _)| {
+            // After another one nothing is highlighted: an Enter for that one must not answer this one.
+            let selected = first(question).filter(|_| !follows || question.options.is_empty());
+            (item.id.clone(), selected)
+        });
         let (id, selected) = next.unzip();
         if self.shown == id {
             return;
         }
-        let opens = self.shown.is_none();
-        self.held = writing.map(|at| at + PAUSE).filter(|until| opens && id.is_some() && *until > now);
+        let hurried = follows || self.closed.take().is_some_and(|at| at + PAUSE > now);
+        if self.held(now).is_none() {
+            self.held = writing.map(|at| at + PAUSE).filter(|until| !follows && id.is_some() && *until > now);
+        }
+        self.deaf = (hurried && id.is_some()).then(|| now + PAUSE);
+        self.closed = id.is_none().then_some(now);
         (self.shown, self.selected, self.scroll, self.field) = (id, selected.flatten(), 0, Composer::new());
+    }
+
+    /// Whether a gesture comes too soon after another question to be an answer to this one. Whoever goes on pressing keys has
+    /// not yet seen it.
+    pub(super) fn is_deaf_to(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
+        if self.deaf(now).is_none() {
+            return false;
+        }
+        self.deaf = Some(now + PAUSE);
+        match gesture {
+            Gesture::Text(_) | Gesture::Paste(_) | Gesture::Mouse(_) => true,
+            Gesture::Key(press) => press.to_string() == "enter",
+        }
     }
 
     pub(super) fn send(&mut self, question: ItemId) {

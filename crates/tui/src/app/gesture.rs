@@ -137,6 +137,9 @@ impl App {
                 self.inform("Make the window larger to answer the question; Esc interrupts", now);
                 return Vec::new();
             }
+            if self.dialog.is_deaf_to(gesture, now) {
+                return Vec::new();
+            }
             let did = self.dialog.handle(gesture, state);
             if let Some(acts) = self.dialog_did(did, state, now) {
                 return acts;
@@ -241,6 +244,7 @@ impl App {
             Some(Spot::Details | Spot::Option(_) | Spot::Field) if lines != 0 => {
                 self.dialog.scroll(lines);
             }
+            Some(Spot::Option(_)) if pressed && self.dialog.is_deaf_to(gesture, now) => {}
             Some(Spot::Option(place)) if pressed => {
                 let did = self.dialog.choose(place, state);
                 return self.dialog_did(did, state, now).unwrap_or_default();

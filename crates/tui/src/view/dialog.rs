@@ -86,7 +86,8 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let inside = frame(buffer, area, border);
     app.spots.push((area, Spot::Details));
     let held = app.dialog.held(moment.now());
-    if let Some(left) = held {
+    let deaf = app.dialog.deaf(moment.now());
+    for left in [held, deaf].into_iter().flatten() {
         moment.wake_in(left);
     }
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
@@ -116,7 +117,11 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     app.spots.extend(options);
     let in_field = app.dialog.in_field(question) && held.is_none();
     let cursor = draw_field(app, buffer, field, in_field, &theme);
-    let hint = hint(question, held.is_some(), more, in_field);
+    let hint = match (held, deaf) {
+        (Some(_), _) => "you are writing: pause, or Tab, to answer".to_owned(),
+        (None, Some(_)) => "another question: pause to answer it".to_owned(),
+        (None, None) => hint(question, more, in_field),
+    };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
     cursor
 }
@@ -185,10 +190,7 @@ fn draw_field(app: &mut App, buffer: &mut Buffer, area: Rect, focused: bool, the
     cursor
 }
 
-fn hint(question: &Question, held: bool, more: Option<usize>, in_field: bool) -> String {
-    if held {
-        return "you are writing: pause, or Tab, to answer".to_owned();
-    }
+fn hint(question: &Question, more: Option<usize>, in_field: bool) -> String {
     let mut parts = Vec::new();
     match more {
         Some(0) => parts.push("PgUp".to_owned()),

@@ -15,7 +15,7 @@ use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus}
 use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
-use crate::app::{Act, App};
+use crate::app::{Act, App, Spot};
 use crate::options::Options;
 use crate::view;
 
@@ -165,4 +165,31 @@ fn an_options_number_is_an_answer_and_the_next_question_comes() {
     assert!(matches!(acts.as_slice(), [Act::Ask(_)]), "{acts:?}");
     let (item, _, count) = app.dialog.current(&state).unwrap();
     assert_eq!((item.id.as_str(), count), ("q2", 1));
+}
+
+#[test]
+fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
+    let mut state = State::new("space", "me".into());
+    for id in ["q1", "q2"] {
+        state.apply(&item(id, question(3, false, 1), Progress::Growing), start());
+    }
+    let mut app = App::new(Options::new("me".into()));
+    app.sync(&state, &Change::default(), start());
+    assert_eq!(app.gesture(&Gesture::Text("22".into()), &state, start()).len(), 1, "one digit, one answer");
+    assert_eq!(app.dialog.selected, None);
+    let key = |name: &str| Gesture::Key(name.parse().unwrap());
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 60));
+    view::draw(&mut app, &state, &mut buffer, start());
+    let option = app.spots.iter().find_map(|(area, spot)| matches!(spot, Spot::Option(2)).then_some(*area)).unwrap();
+    let press =
+        |action| Mouse { action, button: MouseButton::Left, x: option.x, y: option.y, modifiers: Modifiers::NONE };
+    let click = Gesture::Mouse(press(MouseAction::Press));
+    let mut now = start();
+    for gesture in [key("enter"), key("down"), key("enter"), click.clone(), Gesture::Text("2".into())] {
+        now += Duration::from_millis(400);
+        assert_eq!(app.gesture(&gesture, &state, now), [], "{gesture:?}");
+    }
+    assert_eq!(app.dialog.selected, Some(0), "arrows do what they do");
+    now += Duration::from_millis(600);
+    assert!(matches!(app.gesture(&click, &state, now).as_slice(), [Act::Ask(_)]));
 }

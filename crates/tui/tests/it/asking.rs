@@ -1,5 +1,6 @@
+use wh_core::space::command::Command;
 use wh_core::space::harness::Order;
-use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 
 use crate::stage::{Stage, answered, permission};
 
@@ -49,11 +50,45 @@ async fn several_are_asked_one_after_another() {
     }
     stage.sees("1 of 3").await;
     for key in ["one", "two", "three"] {
-        stage.sees(&format!("Question {key}?")).await;
+        stage.sees(&format!("│ Question {key}?")).await;
+        stage.no_longer_sees("another question").await;
         stage.text("1").await;
         assert_eq!(answered(stage.order().await).0, key);
     }
     stage.no_longer_sees("asks ─").await;
+}
+
+#[tokio::test]
+async fn what_was_meant_for_one_question_does_not_answer_the_next() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    for key in ["one", "two", "three", "four"] {
+        stage.ask(key, permission(&format!("Question {key}?"), vec![])).await;
+    }
+    stage.sees("1 of 4").await;
+    // The first is answered elsewhere, and the Enter for it comes too late.
+    let question = stage.state(|state| state.questions().next().unwrap().id.clone()).await;
+    let answer = Answer { option: Some("no".into()), text: None };
+    stage.space.command("other".into(), None, Command::Answer { question, answer }).await.unwrap().unwrap();
+    stage.sees("│ Question two?").await;
+    assert_eq!(answered(stage.order().await).0, "one");
+    assert!(!stage.screen().contains("❯ 1"), "nothing is highlighted:\n{}", stage.screen());
+    stage.press(&["enter"]).await;
+    stage.sees("1 of 3").await;
+    // Later it is meant for this one; of two digits one is, and the other is not for the next.
+    stage.no_longer_sees("another question").await;
+    stage.text("33").await;
+    assert_eq!(answered(stage.order().await), ("two".into(), Some("no".into()), None));
+    stage.sees("│ Question three?").await;
+    stage.no_longer_sees("another question").await;
+    stage.press(&["enter"]).await;
+    stage.sees("Choose by number").await;
+    stage.press(&["down", "enter"]).await;
+    assert_eq!(answered(stage.order().await), ("three".into(), Some("once".into()), None));
+    stage.sees("│ Question four?").await;
+    stage.no_longer_sees("another question").await;
+    stage.text("3").await;
+    assert_eq!(answered(stage.order().await), ("four".into(), Some("no".into()), None));
 }
 
 #[tokio::test]
@@ -177,9 +212,6 @@ async fn the_options_are_never_lost_on_a_small_screen() {
 
 #[tokio::test]
 async fn a_question_answered_elsewhere_is_gone() {
-    use wh_core::space::command::Command;
-    use wh_core::space::question::Answer;
-
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
     stage.ask("q1", permission("Sure?", vec![])).await;

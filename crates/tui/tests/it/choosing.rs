@@ -29,7 +29,7 @@ impl Agent for Fake {
         AgentFacts { id: self.id.into(), title: self.title.into(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         Box::pin(async {
             let _leave = self.leave.acquire().await.unwrap();
             self.readiness.clone()

@@ -146,7 +146,8 @@ async fn answer(agent: Option<String>, ask: Ask, cwd: Option<PathBuf>) -> Result
 
 /// By the agent's own command, which has the person's terminal to itself.
 async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<Told, Failure> {
-    let way = agent.login_way(&Surroundings::new(directory)).await.map_err(|error| match error {
+    let here = Surroundings::new(directory);
+    let way = agent.login_way(&here).await.map_err(|error| match error {
         ManageError::NotInstalled { agent, hint } => {
             Failure::new(code::REFUSED, format!("{agent} is not installed")).hint(hint)
         }
@@ -162,7 +163,7 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<Told, 
             (Some(method), None, run(&launch)?)
         }
     };
-    let (success, account) = match agent.check().await.login {
+    let (success, account) = match agent.check(&here).await.login {
         Login::Yes { account } => (true, account),
         Login::NotNeeded => (true, None),
         Login::No => (false, None),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use wh_agents::Catalog;
-use wh_agents::port::{AgentFacts, Installation, Login, Readiness};
+use wh_agents::port::{AgentFacts, Installation, Login, Readiness, Surroundings};
 
 use crate::agents;
 use crate::failure::{Failure, code, with_exit_codes};
@@ -48,7 +48,7 @@ impl Doctor {
 async fn look(catalog: &Catalog) -> Vec<(AgentFacts, Readiness)> {
     let looks = catalog.agents().iter().cloned().map(|agent| {
         tokio::spawn(async move {
-            let readiness = agent.check().await;
+            let readiness = agent.check(&Surroundings::of_wh()).await;
             (agent.facts(), readiness)
         })
     });

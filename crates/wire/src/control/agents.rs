@@ -32,6 +32,32 @@ pub struct AgentBody {
     pub hint: Option<String>,
     /// Whether it takes part in this space now.
     pub taking_part: bool,
+    /// What it can do.
+    #[serde(default)]
+    pub capabilities: AgentCapabilities,
+}
+
+/// What an agent can do, as far as that is known without starting one; null where only the running one tells.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct AgentCapabilities {
+    /// What it says comes while it is said.
+    pub streaming: Option<bool>,
+    /// It goes on with a conversation that it keeps.
+    pub resume: Option<bool>,
+    /// It works in several modes.
+    pub modes: Option<bool>,
+    /// Its model can be chosen.
+    pub model_selection: Option<bool>,
+    /// It shows what it thinks.
+    pub thinking: Option<bool>,
+    /// It lists its MCP servers.
+    pub mcp: Option<bool>,
+    /// It switches them on and off by a command.
+    pub mcp_switching: Option<bool>,
+    /// It has a mode that skips permissions, for `--allow-skipping-permissions`.
+    pub skips_permissions: Option<bool>,
+    /// It lists the conversations that it keeps.
+    pub session_listing: Option<bool>,
 }
 
 /// `GET /agents/{id}`.
@@ -45,6 +71,22 @@ pub struct AgentStatusBody {
     pub mcp: Option<Vec<AgentMcpServer>>,
     /// Why they are not known.
     pub mcp_problem: Option<String>,
+    /// How the one is that takes part; null where none does.
+    #[serde(default)]
+    pub running: Option<AgentRunning>,
+}
+
+/// An agent that takes part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentRunning {
+    /// The model in use, where it is known.
+    pub model: Option<String>,
+    /// The mode in use, where it is known.
+    pub mode: Option<String>,
+    /// The conversation that it is in, as `GET /agents/{id}/sessions` calls it; null while there is none to go on with.
+    pub session: Option<String>,
+    /// Its turns in this space.
+    pub turns: u64,
 }
 
 /// `GET /agents/{id}/models`.

@@ -10,9 +10,9 @@ mod state;
 mod stream;
 
 pub use agents::{
-    AgentBody, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLoginRequest, AgentLogoutBody,
-    AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentStartRequest, AgentStartedBody, AgentStatusBody,
-    AgentsBody,
+    AgentBody, AgentCapabilities, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLoginRequest,
+    AgentLogoutBody, AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentRunning, AgentStartRequest,
+    AgentStartedBody, AgentStatusBody, AgentsBody,
 };
 pub use input::{MarkBody, MouseBody, ResizeBody, SendInputBody, SignalBody};
 pub use screen::{CellBody, CursorBody, ModesBody, ScreenBody, ScrollbackBody};
@@ -26,7 +26,7 @@ pub use space::{
 pub use state::{
     Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, ExitBody,
     Message, ParticipantStatus, PauseState, PendingOperation, Reasoning, SessionFacts, SignalBoard, SignalPause,
-    StreamFrame, Streams, TerminalFacts, Tool, Ui,
+    StreamFrame, Streams, TerminalFacts, Tool, TurnBody, Ui,
 };
 pub use stream::{EventBody, FrameBody, StreamBody};
 

@@ -276,6 +276,29 @@ pub struct AgentSession {
     pub mode: Option<String>,
     /// What it has cost so far, once it has said.
     pub usage: Option<Box<AgentUsage>>,
+    /// Its turn that ended last.
+    #[serde(default)]
+    pub last_turn: Option<Box<TurnBody>>,
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnBody {
+    /// Which.
+    pub turn: String,
+    /// `completed`, `cancelled` or `failed`.
+    pub outcome: String,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// Tools that were called in it.
+    #[serde(default)]
+    pub tool_calls: u64,
+    /// The model that was in use at its end, where that is known.
+    #[serde(default)]
+    pub model: Option<String>,
 }
 
 /// What an agent has cost so far.

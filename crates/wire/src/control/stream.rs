@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentSession, ClientState, CursorBody, Message, ReceiptBody};
+use super::{AgentSession, ClientState, CursorBody, Message, ReceiptBody, TurnBody};
 
 /// One message to somebody who watches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,14 +141,7 @@ pub enum EventBody {
         message: String,
     },
     /// A turn is over.
-    TurnEnded {
-        /// Which.
-        turn: String,
-        /// `completed`, `cancelled` or `failed`.
-        outcome: String,
-        /// Why it failed.
-        reason: Option<String>,
-    },
+    TurnEnded(TurnBody),
     /// An agent's session is in another state.
     Session {
         /// Whose.

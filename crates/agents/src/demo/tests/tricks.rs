@@ -176,7 +176,7 @@ async fn what_was_said_counts() {
 #[tokio::test]
 async fn it_is_always_there_and_says_what_it_does_not_have() {
     let demo = crate::Catalog::built_in(None).by_id("demo").unwrap();
-    assert!(demo.check().await.installation.is_present());
+    assert!(demo.check(&crate::port::Surroundings::new("/")).await.installation.is_present());
     assert_eq!(demo.models(&crate::port::Surroundings::new("/")).await.unwrap().len(), 3);
     let wrong = [
         Start { model: Some("huge".to_owned()), ..Start::new(".") },

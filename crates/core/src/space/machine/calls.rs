@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::super::name::ParticipantId;
-use super::{CALL_PATIENCE, Ticket};
+use super::{CALL_PATIENCE, Ticket, system};
 use crate::request::RequestId;
 
 #[derive(Debug)]
@@ -12,6 +12,10 @@ pub(super) struct Pending {
     pub of: ParticipantId,
     pub ticket: Ticket,
     pub request_id: RequestId,
+    /// What is asked of an agent is how it is: that is joined with what is known of it otherwise.
+    pub of_status: bool,
+    /// What the agent itself has said already.
+    pub said: Vec<String>,
     deadline: SystemTime,
 }
 
@@ -24,8 +28,25 @@ pub(super) struct Calls {
 impl Calls {
     pub fn open(&mut self, of: ParticipantId, ticket: Ticket, request_id: RequestId, now: SystemTime) -> u64 {
         self.last += 1;
-        self.pending.insert(self.last, Pending { of, ticket, request_id, deadline: now + CALL_PATIENCE });
+        let (of_status, said, deadline) = (false, Vec::new(), now + CALL_PATIENCE);
+        self.pending.insert(self.last, Pending { of, ticket, request_id, of_status, said, deadline });
         self.last
+    }
+
+    /// The call of this number asks an agent how it is.
+    pub fn is_of_status(&mut self, id: u64) {
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.of_status = true;
+        }
+    }
+
+    /// Asks further: of nobody who takes part, for the same caller, who is told what was said so far as well.
+    pub fn go_on(&mut self, pending: Pending, said: Vec<String>, now: SystemTime) -> u64 {
+        let id = self.open(system(), pending.ticket, pending.request_id, now);
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.said = said;
+        }
+        id
     }
 
     pub fn close(&mut self, id: u64) -> Option<Pending> {

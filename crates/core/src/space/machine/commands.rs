@@ -409,6 +409,9 @@ impl Space {
             self.whole('m', by.clone(), Some(vec![whom.clone()]), body);
         }
         let number = self.calls.open(whom.clone(), ticket, id.clone(), self.now.time);
+        if call == Call::ReportStatus {
+            self.calls.is_of_status(number);
+        }
         self.effects.push(Effect::Tell(whom.clone(), Order::Call { id: number, call }));
         self.reach(id, Stage::Delivered);
         Ok(Came::Later)

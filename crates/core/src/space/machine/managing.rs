@@ -67,19 +67,23 @@ impl Space {
 
     pub(super) fn managed(&mut self, number: u64, told: Result<Told, Refusal>) {
         let Some(pending) = self.calls.close(number) else { return };
-        let id = pending.request_id;
-        let told = match told {
-            Ok(told) => told,
+        let (id, mut lines) = (pending.request_id, pending.said);
+        match told {
+            Ok(told) => {
+                lines.extend(told.lines());
+                if let Told::TakesPart(agent) = &told {
+                    let chosen = vec![ParticipantId::from(agent.as_str())];
+                    self.publish(Event::Targets(Scope::Override, Some(chosen)));
+                }
+            }
+            // What the agent has said itself is an answer.
+            Err(_) if !lines.is_empty() => {}
             Err(refusal) => {
                 self.reach(&id, Stage::Failed(refusal.to_string()));
                 self.remember(&id, Err(refusal.clone()));
                 return self.effects.push(Effect::Answer(pending.ticket, Err(refusal)));
             }
-        };
-        if let Told::TakesPart(agent) = &told {
-            self.publish(Event::Targets(Scope::Override, Some(vec![ParticipantId::from(agent.as_str())])));
         }
-        let lines = told.lines();
         self.notice(Level::Info, "agents", lines.clone());
         self.reach(&id, Stage::Finished);
         let done = Done { receipt: self.receipt(&id), lines, duplicate: false };

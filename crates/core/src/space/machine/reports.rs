@@ -12,6 +12,7 @@ use super::super::item::{Body, Item, Level, Progress};
 use super::super::name::{ItemId, ParticipantId, TurnId};
 use super::super::question::Closing;
 use super::super::receipt::Stage;
+use super::super::roster::Ask;
 use super::super::session::Life;
 use super::super::state;
 use super::{Effect, Signal, Space};
@@ -210,7 +211,8 @@ impl Space {
             Outcome::Cancelled => Stage::Failed("cancelled".to_owned()),
             Outcome::Failed(reason) => Stage::Failed(reason.clone()),
         };
-        self.publish(Event::TurnEnded(turn.clone(), outcome));
+        let tally = self.state.tally(turn, self.now.time);
+        self.publish(Event::TurnEnded(turn.clone(), outcome, tally));
         self.turn_reached(turn, stage);
         let (state, session) = (&self.state, self.sessions.get_mut(id));
         let open = |question: &ItemId| state.items.get(question).is_some_and(|item| item.open_question().is_some());
@@ -273,12 +275,17 @@ impl Space {
         let Some(pending) = self.calls.close(call) else { return };
         match result {
             Ok(value) => {
-                self.reach(&pending.request_id, Stage::Finished);
-                let lines = match value {
+                let lines: Vec<String> = match value {
                     Value::Null => Vec::new(),
                     Value::String(text) => text.lines().map(str::to_owned).collect(),
                     other => vec![other.to_string()],
                 };
+                if pending.of_status {
+                    let agent = Some(pending.of.to_string());
+                    let number = self.calls.go_on(pending, lines, self.now.time);
+                    return self.effects.push(Effect::Manage { number, agent, ask: Ask::Status });
+                }
+                self.reach(&pending.request_id, Stage::Finished);
                 // What an agent tells about itself is for everybody to see.
                 if !lines.is_empty() {
                     self.notice(Level::Info, "info", lines.clone());
@@ -298,7 +305,8 @@ impl Space {
         let (turn, waiting) = session.abandon(reason.clone());
         let why = reason.clone().unwrap_or_else(|| format!("{id} was ended"));
         if let Some(turn) = turn {
-            self.publish(Event::TurnEnded(turn.clone(), Outcome::Failed(why.clone())));
+            let tally = self.state.tally(&turn, self.now.time);
+            self.publish(Event::TurnEnded(turn.clone(), Outcome::Failed(why.clone()), tally));
             self.turn_reached(&turn, Stage::Failed(why.clone()));
         }
         for prompt in waiting {

@@ -1,7 +1,8 @@
 //! What was told of agents, as lines for people.
 
 use super::{
-    AgentCard, ConversationCard, LoginDone, LoginMethod, LoginState, LogoutDone, McpServer, ModelCard, StatusCard, Told,
+    AgentCard, ConversationCard, LoginDone, LoginMethod, LoginState, LogoutDone, McpServer, ModelCard, RunningCard,
+    StatusCard, Told,
 };
 
 /// Models that are listed; the rest is counted.
@@ -17,10 +18,10 @@ impl Told {
             Self::Agents(cards) => agents(cards),
             Self::Status(status) => status_lines(status),
             Self::Models { agent, models } => models_of(agent, models),
-            Self::Mcp { agent, servers } => {
+            Self::Mcp { agent, servers, switching } => {
                 let mut lines = vec![format!("MCP Servers ({agent})")];
                 lines.extend(servers_of(servers));
-                if !servers.is_empty() {
+                if *switching && !servers.is_empty() {
                     lines.push("/mcp enable NAME and /mcp disable NAME switch one.".to_owned());
                 }
                 lines
@@ -82,6 +83,13 @@ fn status_lines(status: &StatusCard) -> Vec<String> {
     let mark = if matches!(card.login, LoginState::Yes { .. }) { "✓ " } else { "" };
     lines.push(field("Auth", &format!("{mark}{}", card.login.words())));
     lines.extend(card.hint.as_ref().map(|hint| field("", hint)));
+    if let Some(RunningCard { model, mode, conversation, turns }) = &status.running {
+        lines.extend(model.as_ref().map(|model| field("Model", model)));
+        lines.extend(mode.as_ref().map(|mode| field("Mode", mode)));
+        let turns = if *turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
+        let session = conversation.as_ref().map_or(turns.clone(), |id| format!("{id} ({turns})"));
+        lines.push(field("Session", &session));
+    }
     lines.extend(status.about.iter().map(|(name, value)| field(name, value)));
     lines.push(field(
         "Space",
@@ -152,7 +160,8 @@ fn logged_in(agent: &str, done: &LoginDone) -> Vec<String> {
         (true, _, Some(account)) => lines.push(format!("  ✓ Logged in by {account}.")),
         (true, _, None) => lines.push("  ✓ Logged in.".to_owned()),
         (false, true, _) if done.method == Some(LoginMethod::Browser) => lines.push("  Opening browser…".to_owned()),
-        (false, true, _) => {}
+        (false, true, _) if done.instructions.is_some() => {}
+        (false, true, _) => lines.push("  Logging in…".to_owned()),
         (false, false, _) if done.instructions.is_some() => {}
         (false, false, _) => lines.push("  ✗ Not logged in.".to_owned()),
     }
@@ -174,12 +183,14 @@ fn logged_out(agent: &str, done: &LogoutDone) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Abilities;
     use super::*;
 
     fn card(installed: bool, login: LoginState) -> AgentCard {
         let hint = (login == LoginState::No || !installed).then(|| "run `it`".to_owned());
         let version = installed.then(|| "1.2".to_owned());
-        AgentCard { id: "one".into(), title: "One".into(), installed, version, login, hint, taking_part: installed }
+        let (id, title, abilities) = ("one".into(), "One".into(), Abilities::ALL);
+        AgentCard { id, title, installed, version, login, hint, taking_part: installed, abilities }
     }
 
     #[test]
@@ -202,12 +213,21 @@ mod tests {
             card: card(true, LoginState::Yes { account }),
             about: vec![("OS".into(), "linux".into())],
             mcp: Ok(vec![server]),
+            running: Some(RunningCard {
+                model: Some("big".into()),
+                mode: Some("plan".into()),
+                conversation: Some("c12".into()),
+                turns: 2,
+            }),
         };
         let lines = Told::Status(Box::new(full)).lines();
         let wanted = [
             "One Status",
             "  Version   1.2",
             "  Auth      ✓ logged in by a@b.c",
+            "  Model     big",
+            "  Mode      plan",
+            "  Session   c12 (2 turns)",
             "  OS        linux",
             "  Space     takes part",
             "  MCP Servers",
@@ -218,21 +238,22 @@ mod tests {
             card: card(true, LoginState::No),
             about: vec![("OS".into(), "linux".into())],
             mcp: Ok(vec![]),
+            running: Some(RunningCard { turns: 1, ..RunningCard::default() }),
         };
         let lines = status_lines(&empty).join("\n");
-        assert!(
-            lines.contains("not logged in") && lines.contains("run `it`") && lines.contains("no servers"),
-            "{lines}"
-        );
+        for text in ["not logged in", "run `it`", "no servers", "Session   1 turn"] {
+            assert!(lines.contains(text), "{text} is not in {lines}");
+        }
         let why = Err("not available".to_owned());
         let absent = StatusCard {
             card: card(true, LoginState::Unknown),
             about: vec![("OS".into(), "linux".into())],
             mcp: why.clone(),
+            running: None,
         };
         assert!(status_lines(&absent).join("\n").contains("MCP       not available"));
-        let missing =
-            StatusCard { card: card(false, LoginState::Unknown), about: vec![("OS".into(), "linux".into())], mcp: why };
+        let about = vec![("OS".into(), "linux".into())];
+        let missing = StatusCard { card: card(false, LoginState::Unknown), about, mcp: why, running: None };
         assert_eq!(status_lines(&missing)[1..], ["  Version   not installed", "            run `it`"]);
     }
 
@@ -250,10 +271,13 @@ mod tests {
         let many = (0..50).map(|number| model(&number.to_string(), false, false)).collect();
         assert!(Told::Models { agent: "One".into(), models: many }.lines().contains(&"  … (50 models)".to_owned()));
         assert_eq!(Told::Models { agent: "One".into(), models: vec![] }.lines(), ["One offers no models."]);
-        let servers = Told::Mcp { agent: "One".into(), servers: vec![] }.lines();
+        let of_one = |servers, switching| Told::Mcp { agent: "One".into(), servers, switching }.lines();
+        let servers = of_one(vec![], true);
         assert_eq!(servers, ["MCP Servers (One)", "  No MCP servers."]);
         let server = McpServer { name: "desk".into(), status: "connected".into(), reason: None };
-        assert_eq!(Told::Mcp { agent: "One".into(), servers: vec![server] }.lines()[1], "  desk  connected");
+        let lines = of_one(vec![server.clone()], true);
+        assert_eq!(lines[1..], ["  desk  connected", "/mcp enable NAME and /mcp disable NAME switch one."]);
+        assert_eq!(of_one(vec![server], false).len(), 2, "what it cannot do is not offered");
     }
 
     #[test]

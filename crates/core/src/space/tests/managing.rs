@@ -124,6 +124,23 @@ fn what_it_came_to_is_told_answered_and_remembered() {
 }
 
 #[test]
+fn what_a_running_one_says_of_itself_is_joined_with_what_is_known_of_it() {
+    let mut bench = Bench::ready();
+    bench.command(Some("r1"), command("/status demo"));
+    let effects = bench.report(Report::Called(1, Ok("I am well".into())));
+    let asks = Effect::Manage { number: 2, agent: Some("demo".into()), ask: Ask::Status };
+    assert_eq!(effects, [asks], "and nothing is answered yet");
+    bench.handle(Input::Managed(2, Ok(Told::Done("a card".into()))));
+    let (_, again) = bench.command(Some("r1"), command("/status demo"));
+    assert_eq!(again.unwrap().unwrap().lines, ["I am well", "a card"]);
+    bench.command(Some("r2"), command("/status demo"));
+    bench.report(Report::Called(3, Ok("still well".into())));
+    bench.handle(Input::Managed(4, Err(Refusal::NoSuchAgent("demo".into()))));
+    let (_, again) = bench.command(Some("r2"), command("/status demo"));
+    assert_eq!(again.unwrap().unwrap().lines, ["still well"], "its own word is enough");
+}
+
+#[test]
 fn what_was_refused_fails_its_receipt_and_what_comes_later_is_announced() {
     let mut bench = Bench::ready();
     let (number, _, _) = asked(&mut bench, Some("r1"), "/login demo");

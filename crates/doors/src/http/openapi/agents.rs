@@ -56,9 +56,15 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
                 .gives::<AgentLogoutBody>(200, "What it came to."),
         ),
         about(
-            Describe::new(schemas, "post", "/agents/{id}/start", "agentStart", "Have an agent take part.")
-                .takes::<AgentStartRequest>()
-                .gives::<AgentStartedBody>(200, "It takes part; whether it gets ready shows in the state."),
+            Describe::new(
+                schemas,
+                "post",
+                "/agents/{id}/start",
+                "agentStart",
+                "Have an agent take part, and chat go to it.",
+            )
+            .takes::<AgentStartRequest>()
+            .gives::<AgentStartedBody>(200, "It takes part; whether it gets ready shows in the state."),
         ),
     ]
 }

@@ -5,14 +5,15 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
-use wh_core::space::command::Refusal;
+use wh_core::space::command::{Command, Refusal, Target};
 use wh_core::space::roster::{
-    AgentCard, Ask, ConversationCard, LoginDone, LoginState, LogoutDone, McpServer, ModelCard, StatusCard, Told,
+    Abilities, AgentCard, Ask, ConversationCard, LoginDone, LoginState, LogoutDone, McpServer, ModelCard, StatusCard,
+    Told,
 };
 use wh_wire::control::{
-    AgentBody, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLoginRequest, AgentLogoutBody,
-    AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentStartRequest, AgentStartedBody, AgentStatusBody,
-    AgentsBody,
+    AgentBody, AgentCapabilities, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLoginRequest,
+    AgentLogoutBody, AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentRunning, AgentStartRequest,
+    AgentStartedBody, AgentStatusBody, AgentsBody,
 };
 
 use crate::http::fault::Fault;
@@ -131,7 +132,11 @@ pub(in crate::http) async fn start(
     body: Body,
 ) -> Result<Json<AgentStartedBody>, Fault> {
     let AgentStartRequest { session } = body::json_or_nothing(body).await?;
-    door.conversation()?.space.invite(&id, session).await?;
+    let conversation = door.conversation()?;
+    conversation.space.invite(&id, session).await?;
+    // As /agent does, and the list of agents on the screen.
+    let target = Command::Target(Target::Only(vec![id.as_str().into()]));
+    conversation.space.command(conversation.me.clone(), None, target).await??;
     Ok(Json(AgentStartedBody { ok: true, participant: id }))
 }
 
@@ -155,6 +160,21 @@ fn agent_body(card: &AgentCard) -> AgentBody {
         account,
         hint: card.hint.clone(),
         taking_part: card.taking_part,
+        capabilities: capabilities_body(card.abilities),
+    }
+}
+
+fn capabilities_body(abilities: Abilities) -> AgentCapabilities {
+    AgentCapabilities {
+        streaming: abilities.streaming,
+        resume: abilities.resume,
+        modes: abilities.modes,
+        model_selection: abilities.models,
+        thinking: abilities.thinking,
+        mcp: abilities.mcp,
+        mcp_switching: abilities.mcp_switching,
+        skips_permissions: abilities.skips_permissions,
+        session_listing: abilities.conversations,
     }
 }
 
@@ -164,6 +184,12 @@ fn status_body(status: &StatusCard) -> AgentStatusBody {
         about: status.about.iter().cloned().collect(),
         mcp: status.mcp.as_ref().ok().map(|servers| servers.iter().map(server_body).collect()),
         mcp_problem: status.mcp.as_ref().err().cloned(),
+        running: status.running.as_ref().map(|running| AgentRunning {
+            model: running.model.clone(),
+            mode: running.mode.clone(),
+            session: running.conversation.clone(),
+            turns: running.turns,
+        }),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use wh_core::space::ParticipantId;
-use wh_core::space::event::Event;
+use wh_core::space::event::{Event, Tally};
 use wh_core::space::harness::Outcome;
 use wh_core::space::item::{Item, Progress};
-use wh_wire::control::EventBody;
+use wh_core::space::{ParticipantId, TurnId};
+use wh_wire::control::{EventBody, TurnBody};
 
 use super::commands::receipt_body;
 use super::state::{projected, session_body};
@@ -19,14 +19,7 @@ pub(in crate::http) fn event_body(event: &Event, me: &ParticipantId) -> EventBod
         Event::TurnStarted { turn, by, prompt } => {
             EventBody::TurnStarted { turn: turn.to_string(), participant: by.to_string(), message: prompt.to_string() }
         }
-        Event::TurnEnded(turn, outcome) => {
-            let (outcome, reason) = match outcome {
-                Outcome::Completed => ("completed", None),
-                Outcome::Cancelled => ("cancelled", None),
-                Outcome::Failed(reason) => ("failed", Some(reason.clone())),
-            };
-            EventBody::TurnEnded { turn: turn.to_string(), outcome: outcome.to_owned(), reason }
-        }
+        Event::TurnEnded(turn, outcome, tally) => EventBody::TurnEnded(turn_body(turn, outcome, tally)),
         Event::Session(id, status) => EventBody::Session { participant: id.to_string(), session: session_body(status) },
         Event::Receipt(receipt) => EventBody::Receipt(receipt_body(receipt)),
         Event::Joined(..) | Event::Left(_) => changed("participants"),
@@ -39,6 +32,23 @@ pub(in crate::http) fn event_body(event: &Event, me: &ParticipantId) -> EventBod
         Event::StreamOpened(..) | Event::StreamClosed(_) => changed("streams"),
         Event::Paused(..) => changed("pauseState"),
         Event::Targets(..) => changed("chatTargets"),
+    }
+}
+
+/// How a turn ended.
+pub(super) fn turn_body(turn: &TurnId, outcome: &Outcome, tally: &Tally) -> TurnBody {
+    let (outcome, reason) = match outcome {
+        Outcome::Completed => ("completed", None),
+        Outcome::Cancelled => ("cancelled", None),
+        Outcome::Failed(reason) => ("failed", Some(reason.clone())),
+    };
+    TurnBody {
+        turn: turn.to_string(),
+        outcome: outcome.to_owned(),
+        reason,
+        duration_ms: u64::try_from(tally.duration.as_millis()).unwrap_or(u64::MAX),
+        tool_calls: tally.tool_calls,
+        model: tally.model.clone(),
     }
 }
 

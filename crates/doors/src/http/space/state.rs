@@ -19,6 +19,7 @@ use wh_wire::control::{
 };
 
 use super::Conversation;
+use super::happened::turn_body;
 use crate::time::iso;
 
 /// Characters of a thought that the state shows.
@@ -204,16 +205,20 @@ fn tools(state: &State) -> BTreeMap<String, Vec<Tool>> {
 }
 
 fn sessions(state: &State) -> BTreeMap<String, AgentSession> {
-    let session = |one: &Participant| {
+    let session = |id: &ParticipantId, one: &Participant| {
         let mut body = session_body(one.session.as_ref()?);
         if let (Some(question), None) = (&body.question, &body.turn) {
             let item = state.items.get(&question.as_str().into());
             body.turn = item.and_then(|item| item.turn.as_ref()).map(ToString::to_string);
         }
         let (model, mode) = (one.capabilities.model.clone(), one.capabilities.mode.clone());
-        Some(AgentSession { model, mode, usage: one.usage.map(usage).map(Box::new), ..body })
+        let last_turn = state.last_turn(id).and_then(|(id, turn)| {
+            let ((outcome, _), tally) = turn.end.as_ref().zip(turn.tally.as_ref())?;
+            Some(Box::new(turn_body(id, outcome, tally)))
+        });
+        Some(AgentSession { model, mode, usage: one.usage.map(usage).map(Box::new), last_turn, ..body })
     };
-    state.participants.iter().filter_map(|(id, one)| Some((id.to_string(), session(one)?))).collect()
+    state.participants.iter().filter_map(|(id, one)| Some((id.to_string(), session(id, one)?))).collect()
 }
 
 /// How a session fares, as far as its status alone says.
@@ -234,6 +239,7 @@ pub(super) fn session_body(status: &Status) -> AgentSession {
         model: None,
         mode: None,
         usage: None,
+        last_turn: None,
     }
 }
 

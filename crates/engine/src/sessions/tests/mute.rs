@@ -1,7 +1,7 @@
 //! An agent that says nothing, not even by what it can be gone on with; unless it is told how it is to be called.
 
 use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Start, StartError,
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Start, StartError, Surroundings,
 };
 use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
 
@@ -12,7 +12,7 @@ impl Agent for Mute {
         AgentFacts { id: "mute".into(), title: "Mute".into(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
     }
 

@@ -12,8 +12,9 @@ use wh_agents::port::{
 };
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
-use wh_core::space::harness::{Capabilities, Report};
-use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, Told, conversation_id};
+use wh_core::space::harness::{Call, Capabilities, Order, Report};
+use wh_core::space::receipt::Stage;
+use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, RunningCard, Told, conversation_id};
 
 use super::super::{Roster, RunningSpace};
 use super::{me, until};
@@ -29,7 +30,7 @@ impl Agent for Fake {
         AgentFacts { id: "fake".into(), title: "Fake".into(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         *self.checks.lock().unwrap() += 1;
         let installation = Installation::Installed { path: "/bin/fake".into(), version: Some("1.2".into()) };
         let login = Login::Yes { account: Some("someone".into()) };
@@ -142,7 +143,7 @@ async fn one_that_has_gone_comes_back_and_answers() {
     until(&mut mirror, |mirror| mirror.state().activity(&"fake".into()) == Some(&Activity::Idle)).await;
     running.space.command(me(), None, super::say("hello again")).await.unwrap().unwrap();
     let order = tokio::time::timeout(Duration::from_secs(30), second.orders.recv()).await.unwrap();
-    assert!(matches!(order, Some(wh_core::space::harness::Order::Prompt { .. })), "{order:?}");
+    assert!(matches!(order, Some(Order::Prompt { .. })), "{order:?}");
 }
 
 #[tokio::test]
@@ -164,7 +165,7 @@ impl Agent for Scripted {
         AgentFacts { id: "scripted".into(), title: "Scripted".into(), install_hint: None, login_hint: None }
     }
 
-    fn check(&self) -> BoxFuture<'_, Readiness> {
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         let login = self.1.lock().unwrap().clone();
         Box::pin(async move { Readiness { installation: Installation::BuiltIn, login, hint: None } })
     }
@@ -217,6 +218,30 @@ async fn a_login_shows_its_page_takes_the_code_and_ends_in_the_space() {
 }
 
 #[tokio::test]
+async fn a_login_without_an_address_is_answered_soon_and_its_end_is_told_in_the_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, go) = (folder.path().join("page"), folder.path().join("go"));
+    let script = format!(
+        "echo waiting for a browser; until test -e {}; do sleep 0.05; done; echo https://page.example/x; until test -e {}; do sleep 0.05; done",
+        page.display(),
+        go.display()
+    );
+    let (running, agent) = scripted(&script);
+    let login = Command::Manage(Some("scripted".into()), Ask::LogIn);
+    let done = running.space.command(me(), None, login).await.unwrap().unwrap();
+    assert_eq!(done.receipt.stage, Stage::Finished);
+    assert_eq!(done.lines[1..3], ["  Opening browser…", "  waiting for a browser"], "{:?}", done.lines);
+    let mut mirror = running.space.mirror().await.unwrap();
+    std::fs::write(page, "").unwrap();
+    until(&mut mirror, |mirror| notices(mirror).contains("visit https://page.example/x")).await;
+    *agent.1.lock().unwrap() = Login::Unknown;
+    std::fs::write(go, "").unwrap();
+    until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in.")).await;
+    let none = running.space.manage(Some("scripted"), Ask::TellLogin("x".into())).await;
+    assert!(none.is_err(), "it is over: {none:?}");
+}
+
+#[tokio::test]
 async fn a_login_that_fails_says_why_and_one_that_is_stopped_is_gone() {
     let (running, _) = scripted("echo no way >&2; exit 1");
     let done = log_in(&running).await;
@@ -250,6 +275,38 @@ async fn what_is_not_there_is_said_and_what_needs_nothing_too() {
     let Ok(Told::Models { models, .. }) = running.space.manage(Some("demo"), Ask::Models).await else { panic!() };
     assert!(models.len() == 3 && models[0].is_default);
     assert_eq!(running.space.manage(Some("nobody"), Ask::Mcp).await, Err(Refusal::NoSuchAgent("nobody".into())));
+}
+
+#[tokio::test]
+async fn one_that_takes_part_is_told_of_with_its_model_its_mode_its_conversation_and_its_turns() {
+    let (running, mut started, _) = running();
+    let Ok(Told::Status(status)) = running.space.manage(Some("fake"), Ask::Status).await else { panic!() };
+    assert_eq!(status.running, None);
+    running.space.invite("fake", None).await.unwrap();
+    let (_, mut inside) = started.recv().await.unwrap();
+    let able = Capabilities {
+        model: Some("big".into()),
+        mode: Some("plan".into()),
+        calls: vec!["status".into()],
+        ..Capabilities::default()
+    };
+    inside.reports.send(Report::Ready(able)).await.unwrap();
+    inside.reports.send(Report::Kept(Some("secret-1".into()))).await.unwrap();
+    running.space.command(me(), None, super::say("hello")).await.unwrap().unwrap();
+    assert!(matches!(inside.orders.recv().await, Some(Order::Prompt { .. })));
+    let Ok(Told::Status(status)) = running.space.manage(Some("fake"), Ask::Status).await else { panic!() };
+    let conversation = Some(conversation_id("fake", "secret-1"));
+    let card = RunningCard { model: Some("big".into()), mode: Some("plan".into()), conversation, turns: 1 };
+    assert_eq!(status.running, Some(card));
+    let asked = tokio::spawn({
+        let space = running.space.clone();
+        async move { space.command(me(), None, Command::Call(Some("fake".into()), Call::ReportStatus)).await }
+    });
+    let Some(Order::Call { id, .. }) = inside.orders.recv().await else { panic!() };
+    inside.reports.send(Report::Called(id, Ok("I am well".into()))).await.unwrap();
+    let lines = asked.await.unwrap().unwrap().unwrap().lines;
+    assert_eq!(lines[..3], ["I am well", "Fake Status", "  Version   1.2"]);
+    assert!(lines.contains(&"  Model     big".to_owned()), "{lines:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What is left behind when wh goes while an agent runs a command: nothing. Three real agents, three ways to go.
+//! What is left behind when wh goes while an agent runs a command: nothing. Three real agents, five ways to go.
 
 use std::fs;
 
@@ -16,6 +16,10 @@ use crate::WH;
 enum Way {
     /// The person leaves the UI.
     Left,
+    /// The person presses Ctrl+C, and once more.
+    Stopped,
+    /// Its terminal is interrupted.
+    Interrupted,
     /// It is asked to end.
     Terminated,
     /// It is killed.
@@ -64,6 +68,12 @@ fn nothing_is_left(lab: &Lab, agent: &str, way: Way) {
             let _ =
                 wh_testkit::http::Request::post_json("/control/send_input", &json!({ "key": "enter" })).send(wh.port());
         }
+        Way::Stopped => {
+            // The first interrupts the turn; the second comes before that has come to anything.
+            let twice = json!({ "text": "\u{3}\u{3}" });
+            let _ = wh_testkit::http::Request::post_json("/control/send_input", &twice).send(wh.port());
+        }
+        Way::Interrupted => wh.signal(Signal::SIGINT),
         Way::Terminated => wh.signal(Signal::SIGTERM),
         Way::Killed => wh.signal(Signal::SIGKILL),
     }
@@ -83,6 +93,18 @@ macro_rules! every_agent_and_way {
             fn when_the_person_leaves() {
                 let name = concat!("space::behind::", stringify!($agent), "::when_the_person_leaves");
                 Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Left));
+            }
+
+            #[test]
+            fn when_the_person_presses_ctrl_c_twice() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_the_person_presses_ctrl_c_twice");
+                Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Stopped));
+            }
+
+            #[test]
+            fn when_wh_is_interrupted() {
+                let name = concat!("space::behind::", stringify!($agent), "::when_wh_is_interrupted");
+                Lab::inside(name, |lab| nothing_is_left(lab, stringify!($agent), Way::Interrupted));
             }
 
             #[test]

@@ -74,6 +74,21 @@ fn who_is_logged_in_is_told_by_what_would_be_used() {
 }
 
 #[test]
+fn who_is_logged_in_is_told_as_of_the_directory() {
+    Lab::inside("space::managing::who_is_logged_in_is_told_as_of_the_directory", |lab| {
+        let other = lab.home.join("other");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join(".env"), "GEMINI_API_KEY=of-the-directory\n").unwrap();
+        let gemini = |arguments: &[&str]| {
+            let list = json_of(&wh(lab, &[&["agents", "list", "--json"], arguments].concat(), &KEYS))["agents"].clone();
+            list.as_array().unwrap().iter().find(|one| one["id"] == "gemini").unwrap()["logged_in"].clone()
+        };
+        assert_eq!(gemini(&[]), "no");
+        assert_eq!(gemini(&["--cwd", other.to_str().unwrap()]), "yes");
+    });
+}
+
+#[test]
 fn what_is_not_installed_is_said_with_what_to_run() {
     Lab::inside("space::managing::what_is_not_installed_is_said_with_what_to_run", |lab| {
         let mut list = lab.command(WH);
@@ -144,6 +159,12 @@ fn each_is_asked_by_its_own_commands() {
         assert!(gemini.status.code() == Some(4) && said.contains("GEMINI_API_KEY"), "{said}");
         let gemini = wh(lab, &["agents", "logout", "gemini"], &[]);
         assert!(gemini.status.code() == Some(4) && text(&gemini.stdout).contains("has no logout"), "{gemini:?}");
+        let codex = text(&wh(lab, &["agents", "logout", "codex"], &[]).stdout);
+        assert!(codex.contains("LAB_KEY is set, and still logs in."), "{codex}");
+        let offered = text(&wh(lab, &["agents", "mcp", "gemini"], &[]).stdout);
+        assert!(offered.contains("/mcp disable NAME"), "{offered}");
+        let offered = text(&wh(lab, &["agents", "mcp", "codex"], &[]).stdout);
+        assert!(offered.contains("desk") && !offered.contains("/mcp disable"), "{offered}");
         let claude = text(&wh(lab, &["agents", "logout", "claude"], &[]).stdout);
         assert!(claude.contains("ANTHROPIC_API_KEY is set, and still logs in."), "{claude}");
     });
@@ -180,15 +201,34 @@ fn agents_come_into_a_space_and_go_on_with_what_they_keep() {
         let agents = wh.get("/agents").json()["agents"].clone();
         let codex = agents.as_array().unwrap().iter().find(|one| one["id"] == "codex").unwrap().clone();
         assert_eq!((&codex["taking_part"], &codex["account"]), (&json!(true), &json!("LAB_KEY")));
-        assert_eq!(wh.get("/agents/codex").json()["agent"], codex);
+        let status = wh.get("/agents/codex").json();
+        assert_eq!(status["agent"], codex);
         let kept = wh.get("/agents/codex/sessions").json()["sessions"].clone();
         assert_eq!(kept[0]["title"], "hello from outside", "{kept}");
+        let running = &status["running"];
+        assert_eq!((&running["turns"], &running["session"]), (&json!(1), &kept[0]["id"]), "{status}");
+        assert!(running["model"].is_string() && running["mode"].is_string(), "{status}");
+        let last = state(&wh)["sessions"]["codex"]["lastTurn"].clone();
+        assert_eq!(
+            (&last["outcome"], &last["tool_calls"], &last["model"]),
+            (&json!("completed"), &json!(0), &running["model"])
+        );
+        assert!(last["duration_ms"].as_u64().unwrap() > 0, "{last}");
+        let told = command("/status codex");
+        let session = format!("  Session   {} (1 turn)", kept[0]["id"].as_str().unwrap());
+        for line in ["Codex Status", "  Auth      ✓ logged in by LAB_KEY", &session, "  MCP       no servers"] {
+            assert!(told.lines().any(|one| one == line), "{line} is not in {told}");
+        }
         let again = wh.post("/agents/codex/start", json!({ "session": kept[0]["id"] }));
         assert_eq!(again.status, 200, "{}", again.text());
         idle("codex");
         assert_eq!(ask(&wh, "and again")["stage"], "finished");
         let told = lab.model.requests().last().unwrap().body.to_string();
         assert!(told.contains("hello from outside"), "it goes on with the same conversation");
+
+        assert_eq!(state(&wh)["chatTargets"]["effective"], json!(["codex"]));
+        assert_eq!(wh.post("/agents/demo/start", json!({})).status, 200);
+        assert_eq!(state(&wh)["chatTargets"]["effective"], json!(["demo"]), "as /agent does");
 
         assert_eq!(wh.get("/agents/nobody").status, 404);
         assert_eq!(wh.post("/agents/codex/start", json!({ "session": "c0" })).status, 404);
@@ -200,5 +240,129 @@ fn agents_come_into_a_space_and_go_on_with_what_they_keep() {
         assert_eq!(wh.post("/agents/claude/login", json!({ "code": "x" })).status, 409, "it was stopped");
         let logout = wh.post("/agents/gemini/logout", json!({})).json();
         assert_eq!((&logout["success"], &logout["supported"]), (&json!(false), &json!(false)), "{logout}");
+    });
+}
+
+/// What would log in, whatever the home has.
+const SECRETS: [&str; 7] = [
+    "ANTHROPIC_API_KEY",
+    "LAB_KEY",
+    "GEMINI_API_KEY",
+    "OPENAI_API_KEY",
+    "GOOGLE_API_KEY",
+    "CODEX_HOME",
+    "CLAUDE_CONFIG_DIR",
+];
+
+/// The environment of somebody who has never logged in anywhere: a home with nothing in it.
+fn stranger(lab: &Lab) -> Vec<(String, String)> {
+    let home = lab.home.join("empty");
+    fs::create_dir_all(&home).unwrap();
+    let nothing = SECRETS.map(|name| (name.to_owned(), String::new()));
+    lab.env().into_iter().chain(nothing).chain([("HOME".to_owned(), home.to_str().unwrap().to_owned())]).collect()
+}
+
+#[test]
+fn each_command_works_where_nobody_is_logged_in() {
+    Lab::inside("space::managing::each_command_works_where_nobody_is_logged_in", |lab| {
+        let environment = stranger(lab);
+        let agents = |verb: &str, id: &str| {
+            let mut wh = lab.command(WH);
+            let output = wh.envs(environment.clone()).args(["agents", verb, id]).output().unwrap();
+            (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+        };
+        for (id, hint) in [("claude", "`claude auth login`"), ("codex", "`codex login`"), ("gemini", "GEMINI_API_KEY")]
+        {
+            for (verb, code, wanted) in [
+                ("status", 0, &["  Auth      not logged in", hint, "  MCP       no servers"][..]),
+                ("mcp", 0, &["  No MCP servers."]),
+                ("sessions", 0, &["keeps no conversation of this directory"]),
+            ] {
+                let (ended, said) = agents(verb, id);
+                assert_eq!(ended, Some(code), "{verb} {id}: {said}");
+                assert!(wanted.iter().all(|text| said.contains(text)), "{verb} {id}: {said}");
+            }
+        }
+        for id in ["claude", "codex"] {
+            let (ended, said) = agents("models", id);
+            assert!(ended == Some(0) && said.contains("← default"), "{id}: {said}");
+        }
+        let (ended, said) = agents("models", "gemini");
+        assert!(ended == Some(4) && said.contains("--model MODEL"), "{said}");
+        for (id, code, wanted) in [
+            ("claude", 0, "✓ Successfully logged out"),
+            ("codex", 0, "✓ Not logged in"),
+            ("gemini", 4, "Gemini CLI has no logout: unset GEMINI_API_KEY"),
+        ] {
+            let (ended, said) = agents("logout", id);
+            assert!(ended == Some(code) && said.contains(wanted) && !said.contains("still logs in"), "{id}: {said}");
+        }
+        let (ended, said) = agents("login", "gemini");
+        assert!(ended == Some(4) && said.contains("Set GEMINI_API_KEY"), "{said}");
+
+        // Logins that wait for a browser, in a space: each shows its page, and is stopped.
+        let mut wh = Wh::options(WH).space().environment(environment).directory(&lab.project).start(&[]);
+        wh.wait(r#"screen_contains "Type a message""#);
+        for (id, page) in [("claude", "https://claude.com/"), ("codex", "https://auth.openai.com/")] {
+            let login = wh.post(&format!("/agents/{id}/login"), json!({})).json();
+            assert_eq!((&login["pending"], &login["method"]), (&json!(true), &json!("browser")), "{login}");
+            // On a machine that is busy the page comes later, and then in the space.
+            eventually("the page is shown", || {
+                let said = wh.get("/control/messages?limit=1000").json().to_string();
+                (login.to_string().contains(page) || said.contains(page)).then_some(())
+            });
+            let stopped = wh.post(&format!("/agents/{id}/login"), json!({ "cancel": true }));
+            assert_eq!(stopped.status, 200, "{}", stopped.text());
+        }
+        let login = wh.post("/agents/gemini/login", json!({})).json();
+        assert_eq!((&login["pending"], &login["method"]), (&json!(false), &json!("env_var")), "{login}");
+        let list = wh.get("/agents").json()["agents"].clone();
+        for id in ["claude", "codex", "gemini"] {
+            let one = list.as_array().unwrap().iter().find(|one| one["id"] == id).unwrap();
+            assert_eq!(one["logged_in"], "no", "{one}");
+            let can = &one["capabilities"];
+            for ability in ["streaming", "resume", "thinking", "mcp", "session_listing"] {
+                assert_eq!(can[ability], true, "{id}: {can}");
+            }
+            assert_eq!(can["mcp_switching"], id == "gemini", "{id}: {can}");
+        }
+        wh.signal(nix::sys::signal::Signal::SIGTERM);
+        assert!(wh.wait_exit(wh_testkit::PATIENCE).success());
+    });
+}
+
+/// An MCP server with nothing on offer.
+const SERVER: &str = r#"
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined) return;
+  const result = method === "initialize"
+    ? { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "desk", version: "1" } }
+    : method === "tools/list" ? { tools: [] } : {};
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+});
+"#;
+
+#[test]
+fn a_running_one_switches_its_servers_off_and_on() {
+    Lab::inside("space::managing::a_running_one_switches_its_servers_off_and_on", |lab| {
+        let script = lab.home.join("desk.js");
+        fs::write(&script, SERVER).unwrap();
+        let server = ["mcp", "add", "desk", "--", "node", script.to_str().unwrap()];
+        let added = lab.command("claude").args(server).output().unwrap();
+        assert!(added.status.success(), "{added:?}");
+        let wh = Wh::options(WH).space().environment(lab.env()).directory(&lab.project);
+        let wh = wh.flags(&["--agent", "claude"]).start(&[]);
+        eventually("it is ready", || (state(&wh)["sessions"]["claude"]["status"] == "idle").then_some(()));
+        let mcp = |words: &str| {
+            let answer = wh.post("/control/command", json!({ "command": format!("/mcp {words}") }));
+            assert_eq!(answer.status, 200, "{words}: {}", answer.text());
+            answer.json()["lines"].to_string()
+        };
+        eventually("it is there", || mcp("").contains("desk: connected").then_some(()));
+        mcp("disable desk");
+        eventually("it is off", || mcp("").contains("desk: disabled").then_some(()));
+        mcp("enable desk");
+        eventually("it is there again", || mcp("").contains("desk: connected").then_some(()));
     });
 }
