@@ -1,6 +1,7 @@
 //! The task behind a running agent: orders and what it says in, requests and reports out. It waits for neither a person
 //! nor a reply: whatever takes time runs in a task of its own and comes back as a [`Done`].
 
+mod heard;
 mod life;
 mod news;
 mod setup;
@@ -282,7 +283,8 @@ impl Live<'_> {
                 self.settings.models.current = Some(model.clone());
                 self.memory.model = Some(model);
                 self.settings.learn(&read::<SessionReply>(reply));
-                self.ready().await
+                self.ready().await?;
+                self.leave_unallowed().await
             }
             Done::Mode(mode, Ok(reply)) => {
                 self.settings.modes.current = Some(mode.clone());
