@@ -98,6 +98,16 @@ impl Choice {
             model: self.model.as_deref(),
             approval_policy: self.mode.map(|mode| mode.approval_policy),
             sandbox: self.mode.map(|mode| mode.sandbox),
+            approvals_reviewer: self.mode.map(|_| modes::PERSON),
+        }
+    }
+
+    /// The same for a conversation that begins: a person is asked, whatever its configuration says, unless it may skip that.
+    pub fn beginning(&self, may_skip: bool) -> Settings<'_> {
+        let settings = self.settings();
+        Settings {
+            approvals_reviewer: settings.approvals_reviewer.or((!may_skip).then_some(modes::PERSON)),
+            ..settings
         }
     }
 }

@@ -26,7 +26,7 @@ const PRELUDE: &str = r#"
         for _ in 1 2 3; do
             next
             case $method in
-                thread/*) began=$method; reply "{\"thread\":{\"id\":\"T\",\"status\":{\"type\":\"idle\"}},\"model\":\"m\",\"approvalPolicy\":\"${policy:-on-request}\",\"sandbox\":{\"type\":\"${sandbox:-workspaceWrite}\"}}" ;;
+                thread/*) began=$method; reply "{\"thread\":{\"id\":\"T\",\"status\":{\"type\":\"idle\"}},\"model\":\"m\",\"approvalPolicy\":\"${policy:-on-request}\",\"sandbox\":{\"type\":\"${sandbox:-workspaceWrite}\"},\"approvalsReviewer\":\"${reviewer:-user}\"}"; asked=$line ;;
                 *) echo "{\"id\":$id,\"error\":{\"code\":-32600,\"message\":\"Invalid request: unknown variant\"}}" ;;
             esac
         done
@@ -260,6 +260,24 @@ async fn what_the_configuration_skips_is_asked_for_after_all() {
         .filter_map(|report| if let Report::Ready(can) = report { can.mode.clone() } else { None })
         .collect();
     assert_eq!(modes.last().map(String::as_str), Some("auto"));
+}
+
+#[tokio::test]
+async fn another_model_is_not_asked_in_the_place_of_a_person() {
+    let script =
+        r#"reviewer=auto_review; hello; next; turn; message "${asked//\"/}"; message "${line//\"/}"; done_with; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert!(notices(&reports).contains("--allow-skipping-permissions"), "{reports:?}");
+    let sent = texts(&reports);
+    assert!(sent.iter().all(|sent| sent.contains("approvalsReviewer:user")), "from the beginning, and again: {sent:?}");
+
+    let mut bench = Bench::with(script, SILENCE, |start| start.may_skip_permissions = true);
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert_eq!(notices(&reports), "", "whoever may is let");
+    assert!(!texts(&reports).iter().any(|sent| sent.contains("approvalsReviewer")), "{reports:?}");
 }
 
 #[tokio::test]

@@ -36,6 +36,8 @@ pub struct Started {
     pub approval_policy: Value,
     /// What commands may reach, as `workspaceWrite`.
     pub sandbox: Option<String>,
+    /// Who is asked: `user`, or another model. Versions that do not say ask the user.
+    pub approvals_reviewer: Option<String>,
 }
 
 impl Started {
@@ -51,6 +53,7 @@ impl Started {
             model: settings.text("model"),
             approval_policy: settings["approvalPolicy"].clone(),
             sandbox: settings[sandbox].text("type"),
+            approvals_reviewer: settings.text("approvalsReviewer"),
         }
     }
 }

@@ -11,7 +11,7 @@ use tracing::debug;
 use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_pipe::Closed;
-use wh_wire::codex::{self as wire, Account, Client, Model, Started, Thread};
+use wh_wire::codex::{self as wire, Account, Client, Model, Settings, Started, Thread};
 
 use super::super::calls::CALLS;
 use super::super::items::Items;
@@ -153,6 +153,7 @@ async fn meanwhile<T>(
 fn connect(ways: &Ways, which: &Which, choice: &Choice) -> impl Future<Output = Result<Connected, String>> + use<> {
     let (launch, which, choice) = (ways.launch.clone(), which.clone(), choice.clone());
     let directory = place(&ways.start.directory);
+    let may_skip = ways.start.may_skip_permissions;
     async move {
         let dialect = Dialect { version: false, ..Dialect::default() };
         let (peer, events) = Peer::start(&launch, dialect).await.map_err(|error| error.to_string())?;
@@ -162,8 +163,9 @@ fn connect(ways: &Ways, which: &Which, choice: &Choice) -> impl Future<Output = 
         peer.notify("initialized", json!({})).await.map_err(words)?;
         let version = hello["userAgent"].as_str().and_then(|agent| agent.split(['/', ' ']).nth(1)).map(str::to_owned);
         let soon = |method| peer.request_within(method, json!({}), Some(ASIDE));
+        let settings = choice.beginning(may_skip);
         let (began, models, account) =
-            tokio::join!(begin(&peer, &directory, which, &choice), soon("model/list"), soon("account/read"));
+            tokio::join!(begin(&peer, &directory, which, &settings), soon("model/list"), soon("account/read"));
         let (reply, resumed, notice) = began?;
         Ok(Connected {
             started: Started::read(&reply).ok_or_else(|| format!("{TITLE} names no conversation"))?,
@@ -189,9 +191,8 @@ async fn begin(
     peer: &Peer,
     directory: &str,
     which: Which,
-    choice: &Choice,
+    settings: &Settings<'_>,
 ) -> Result<(Value, bool, Option<String>), String> {
-    let settings = choice.settings();
     let words = |error: RpcError| error.to_string();
     let mut notice = None;
     let wanted = match &which {
@@ -213,7 +214,7 @@ async fn begin(
         }
     };
     if let Some(id) = wanted {
-        match peer.request("thread/resume", wire::resume(&id, directory, &settings)).await {
+        match peer.request("thread/resume", wire::resume(&id, directory, settings)).await {
             Ok(reply) => return Ok((reply, true, None)),
             Err(error @ RpcError::Refused { .. }) if matches!(which, Which::Again(_)) => {
                 // Its words name the conversation by an id of its own.
@@ -223,7 +224,7 @@ async fn begin(
             Err(error) => return Err(words(error)),
         }
     }
-    let reply = peer.request("thread/start", wire::start(directory, &settings)).await.map_err(words)?;
+    let reply = peer.request("thread/start", wire::start(directory, settings)).await.map_err(words)?;
     Ok((reply, false, notice))
 }
 
