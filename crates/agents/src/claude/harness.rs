@@ -140,6 +140,11 @@ impl Live {
     async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
         let Some((id, part)) = questions::parse(key) else { return Ok(()) };
         let Some(open) = self.open.get_mut(id) else { return Ok(()) };
+        if let (Some(why), Some((question, _))) = (open.objection(&answer), open.parts.get(part)) {
+            let question = question.clone();
+            self.tell(Report::Notice(Level::Warning, why)).await?;
+            return self.tell(Report::Asked { key: key.to_owned(), question }).await;
+        }
         let Some(reply) = open.answer(part, answer) else { return Ok(()) };
         let Some(open) = self.open.remove(id) else { return Ok(()) };
         let denied = matches!(&reply, protocol::Answer::Permission(protocol::PermissionResult::Deny { .. }));

@@ -3,11 +3,12 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
+use wh_core::space::question::Answer;
 
 use super::*;
 
@@ -222,4 +223,23 @@ async fn what_else_goes_wrong_at_a_new_start_does_not_cost_the_conversation() {
     let Some(Report::Gone(Some(why))) = last.last() else { panic!("{last:?}") };
     assert!(why.contains("out of wheels"), "{why}");
     assert!(!last.contains(&Report::Kept(None)), "it can still be gone on with: {last:?}");
+}
+
+#[tokio::test]
+async fn a_form_that_is_not_answered_in_json_is_asked_again() {
+    let script = r#"
+        hello; next; state running; init
+        echo '{"type":"control_request","request_id":"q","request":{"subtype":"elicitation","mcp_server_name":"desk","message":"Who?","requested_schema":{"properties":{"name":{"type":"string"},"age":{"type":"number"}}}}}'
+        next; result; state idle; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("t1").await;
+    for words in ["Ada, 36", r#"{"name":"Ada","age":36}"#] {
+        let asked = run.until(|report| matches!(report, Report::Asked { .. })).await;
+        let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("{asked:?}") };
+        assert_eq!(asked.iter().any(|report| is_notice(report, "no JSON object")), words.starts_with('{'));
+        run.order(Order::Answer { question: key, answer: Answer { option: None, text: Some(words.to_owned()) } }).await;
+    }
+    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    let reply = &run.heard()[2]["response"]["response"];
+    assert_eq!(*reply, json!({"action": "accept", "content": {"name": "Ada", "age": 36}}));
 }

@@ -337,6 +337,11 @@ impl Live {
     async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
         let Some((number, part)) = questions::parse(key) else { return Ok(()) };
         let Some(open) = self.open.get_mut(&number) else { return Ok(()) };
+        if let Some(why) = open.objection(part, &answer) {
+            let question = open.parts[part].0.clone();
+            self.tell(Report::Notice(Level::Warning, why)).await?;
+            return self.tell(Report::Asked { key: key.to_owned(), question }).await;
+        }
         let Some(reply) = open.answer(part, answer) else { return Ok(()) };
         let Some(open) = self.open.remove(&number) else { return Ok(()) };
         if reply.allows

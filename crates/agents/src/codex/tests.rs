@@ -210,6 +210,30 @@ async fn an_approval_is_answered_by_its_id_or_withdrawn() {
 }
 
 #[tokio::test]
+async fn a_form_that_is_not_answered_in_json_is_asked_again() {
+    let script = r#"
+        hello; next; turn
+        echo '{"method":"mcpServer/elicitation/request","id":0,"params":{"threadId":"T","turnId":"N","serverName":"desk","message":"Who?","mode":"form","requestedSchema":{"properties":{"name":{"type":"string"},"age":{"type":"number"}}}}}'
+        next; message "${line//\"/}"; done_with; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    for words in ["Ada, 36", "36"] {
+        let asked = bench.until(is_asked).await;
+        let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("a question") };
+        let answer = Answer { option: None, text: Some(words.to_owned()) };
+        bench.order(Order::Answer { question: key, answer }).await;
+    }
+    let asked = bench.until(is_asked).await;
+    assert!(notices(&asked).contains("no JSON object"), "{asked:?}");
+    let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("a question") };
+    let answer = Answer { option: None, text: Some(r#"{"name":"Ada","age":36}"#.to_owned()) };
+    bench.order(Order::Answer { question: key, answer }).await;
+    let (_, reports) = bench.ended().await;
+    let sent = texts(&reports)[0];
+    assert!(sent.contains("action:accept") && sent.contains("name:Ada") && sent.contains("age:36"), "{sent}");
+}
+
+#[tokio::test]
 async fn an_interrupt_that_comes_too_soon_is_sent_once_there_is_a_turn() {
     let script = r#"
         hello; next
