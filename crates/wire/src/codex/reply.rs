@@ -19,6 +19,11 @@ impl Thread {
         Some(Self { id: thread.text("id")?, status: ThreadStatus::read(&thread["status"]) })
     }
 
+    /// The one of a `thread/read`.
+    pub fn of(reply: &Value) -> Option<Self> {
+        Self::read(&reply["thread"])
+    }
+
     /// The first of a `thread/list`.
     pub fn first(reply: &Value) -> Option<Self> {
         reply.list("data").iter().find_map(Self::read)

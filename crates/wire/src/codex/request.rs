@@ -111,6 +111,11 @@ pub fn list(directory: &str) -> Value {
     json!({ "cwd": directory, "limit": 1, "sortKey": "updated_at", "modelProviders": [] })
 }
 
+/// The parameters of `thread/read`: how it is, without what was said.
+pub fn look(thread: &str) -> Value {
+    json!({ "threadId": thread, "includeTurns": false })
+}
+
 /// The parameters of `thread/settings/update`.
 pub fn settings(thread: &str, settings: &Settings<'_>) -> Value {
     with(settings.of_turn(), "threadId", thread).into()

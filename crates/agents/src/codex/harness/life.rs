@@ -318,7 +318,18 @@ impl Live {
                 Heard::Event(Some(Incoming::Closed(closed))) => return Ok(End::Lost(closed.reason())),
                 Heard::Event(Some(event)) => self.event(event).await?,
                 Heard::Event(None) => return Ok(End::Lost("it is gone".to_owned())),
-                Heard::Done(done) => self.done(done).await?,
+                Heard::Done(done) => {
+                    // What it said before it was looked at comes before that.
+                    while let Done::Looked(..) = done
+                        && let Some(event) = self.events.waiting()
+                    {
+                        match event {
+                            Incoming::Closed(closed) => return Ok(End::Lost(closed.reason())),
+                            event => self.event(event).await?,
+                        }
+                    }
+                    self.done(done).await?;
+                }
                 Heard::Silence => self.silent().await?,
             }
         }
