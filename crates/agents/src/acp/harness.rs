@@ -1,7 +1,6 @@
 //! The task behind a running agent: orders and what it says in, requests and reports out. It waits for neither a person
 //! nor a reply: whatever takes time runs in a task of its own and comes back as a [`Done`].
 
-mod heard;
 mod life;
 mod news;
 mod setup;

@@ -4,7 +4,7 @@
 mod life;
 mod news;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -118,6 +118,8 @@ impl Choice {
 pub(super) struct Live {
     pub(super) peer: Peer,
     events: Events,
+    /// What it said before it could be used.
+    backlog: VecDeque<Incoming>,
     reports: Reports,
     done: mpsc::UnboundedSender<Done>,
     pub(super) launch: Launch,

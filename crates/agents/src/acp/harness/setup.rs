@@ -11,8 +11,8 @@ use wh_wire::acp::{self, InitializeReply, SessionList, SessionReply, read};
 use super::super::settings::Settings;
 use super::super::table::Entry;
 use super::Memory;
-use super::heard::Heard;
 use super::life::said;
+use crate::backlog::Backlog;
 use crate::port::{Resume, Start};
 use crate::rpc::{Dialect, Events, Incoming, Peer, RpcError};
 
@@ -50,7 +50,7 @@ struct Hand {
     entry: Arc<Entry>,
     peer: Peer,
     events: Events,
-    heard: Heard,
+    heard: Backlog,
 }
 
 /// Starts the agent and begins a session, or goes on with the one that is remembered. The process is gone when this fails.
@@ -62,7 +62,7 @@ pub(super) async fn session(
 ) -> Result<Session, Failed> {
     let started = Peer::start(launch, Dialect::default()).await;
     let (peer, events) = started.map_err(|error| Failed::Altogether(error.to_string()))?;
-    let mut hand = Hand { entry, peer, events, heard: Heard::default() };
+    let mut hand = Hand { entry, peer, events, heard: Backlog::default() };
     match hand.shake(start, memory).await {
         Ok((id, hello, settings, old, left)) => {
             let Hand { peer, events, heard, .. } = hand;

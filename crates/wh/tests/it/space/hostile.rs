@@ -148,11 +148,13 @@ fn says_too_much(agent: &'static str) {
 
 #[test]
 fn what_is_said_before_an_agent_can_be_used_is_bounded() {
-    let Some(hostile) = Hostile::with("gemini", &[("FLOOD_FIRST", "1500")]) else { return };
-    let (receipt, words) = hostile.ask("hello");
-    assert_eq!((receipt["stage"].as_str(), words.last().map(String::as_str)), (Some("finished"), Some("fine")));
-    let memory = hostile.memory();
-    assert!(memory < 100_000_000, "wh took {} MB of 150", memory / 1_000_000);
+    for agent in ["gemini", "codex"] {
+        let Some(hostile) = Hostile::with(agent, &[("FLOOD_FIRST", "1500")]) else { return };
+        let (receipt, words) = hostile.ask("hello");
+        assert_eq!((receipt["stage"].as_str(), words.last().map(String::as_str)), (Some("finished"), Some("fine")));
+        let memory = hostile.memory();
+        assert!(memory < 100_000_000, "with {agent}, wh took {} MB of 150", memory / 1_000_000);
+    }
 }
 
 macro_rules! for_every_protocol {

@@ -1,21 +1,22 @@
-//! What an agent says before it can be used: little of it matters, and none of it may take more room than so much.
+//! What an agent says before it can be used: little of it matters, and it may not take more room than so much.
 
 use serde_json::Value;
 
-use crate::rpc::Incoming;
+use crate::rpc::{Events, Incoming};
 
 /// How much is kept of what is said, and of everything else, in bytes. What comes when it is full is dropped.
 const MOST: usize = 256 * 1024;
 
 /// What was heard, as far as it is kept.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(crate) struct Backlog {
     pub kept: Vec<Incoming>,
     said: usize,
     rest: usize,
 }
 
-impl Heard {
+impl Backlog {
+    /// Keeps it, as far as there is room. What the Agent Client Protocol has words for is told apart.
     pub fn take(&mut self, incoming: Incoming) {
         let weight = weight(&incoming);
         let kept = match update(&incoming) {
@@ -47,6 +48,22 @@ impl Heard {
             self.kept.push(incoming);
         } else {
             tracing::debug!(weight, "dropped before it can be used");
+        }
+    }
+}
+
+impl Backlog {
+    /// Does something, and hears what is said meanwhile.
+    pub async fn meanwhile<T>(&mut self, events: &mut Events, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                event = events.next() => match event {
+                    Some(event) => self.take(event),
+                    None => return work.await,
+                },
+            }
         }
     }
 }
@@ -101,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_kept_within_bounds_and_the_last_of_what_holds_is_there() {
-        let mut heard = Heard::default();
+        let mut heard = Backlog::default();
         let much = "x".repeat(10_000);
         for kind in ["agent_message_chunk", "tool_call", "plan", "future", "notice", "usage_update"] {
             for _ in 0..1000 {
@@ -114,8 +131,8 @@ mod tests {
         let all: usize = heard.kept.iter().map(weight).sum();
         assert!(all < 3 * MOST, "{all}");
         assert!(all > MOST, "and what there is room for is kept");
-        let modes = heard.kept.iter().filter(|one| update(one) == Some("current_mode_update"));
-        let Some(Incoming::Notification { params, .. }) = modes.last() else { panic!("the last mode") };
+        let mut modes = heard.kept.iter().filter(|one| update(one) == Some("current_mode_update"));
+        let Some(Incoming::Notification { params, .. }) = modes.next_back() else { panic!("the last mode") };
         assert_eq!(params["update"]["more"], "c");
     }
 }
