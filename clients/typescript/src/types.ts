@@ -577,7 +577,7 @@ export interface QuestionBody {
   from: string;
   /** Its id: what to answer by. */
   id: string;
-  /** `permission`, `choice` or `text`. */
+  /** `permission`, `choice`, `text`, or `secret` for words that are neither shown nor kept. */
   kind: string;
   /** The answers to choose from. */
   options: Array<OptionBody>;

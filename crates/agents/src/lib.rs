@@ -2,6 +2,7 @@
 //! the agents that there are. [`demo`] is one that is always there.
 
 pub mod acp;
+mod backlog;
 #[cfg(test)]
 mod captures;
 pub mod catalog;

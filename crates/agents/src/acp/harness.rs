@@ -282,7 +282,8 @@ impl Live<'_> {
                 self.settings.models.current = Some(model.clone());
                 self.memory.model = Some(model);
                 self.settings.learn(&read::<SessionReply>(reply));
-                self.ready().await
+                self.ready().await?;
+                self.leave_unallowed().await
             }
             Done::Mode(mode, Ok(reply)) => {
                 self.settings.modes.current = Some(mode.clone());

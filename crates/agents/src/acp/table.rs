@@ -20,7 +20,7 @@ pub struct Entry {
     pub account: Account,
     /// How it is told to use the login that is there, without asking anybody.
     pub authenticate: Option<Authenticate>,
-    /// The modes in which it asks for no permission.
+    /// The modes in which it asks nobody for permission, or another model in the place of a person.
     pub skipping: Vec<String>,
     /// What else is particular about it.
     pub quirks: Quirks,
@@ -170,7 +170,8 @@ const AGENTS: [Row; 8] = [
         install: "npm install -g @agentclientprotocol/codex-acp",
         log_in: "run `codex login`, or set OPENAI_API_KEY",
         authenticate: None,
-        skipping: &["full-access", "agent-full-access"],
+        // In `agent` another model grants permissions.
+        skipping: &["agent", "full-access", "agent-full-access"],
         quirks: PLAIN,
     },
     Row {

@@ -18,7 +18,7 @@ use wh_core::space::question::Answer;
 use super::calls::Checkpoint;
 use super::items::Items;
 use super::questions::{self, Open};
-use super::{MODES, mode_of};
+use super::{MODES, mode_of, skips_permissions};
 use crate::port::{Reports, Start, Unheard};
 use crate::program::Program;
 
@@ -99,7 +99,7 @@ impl Live {
                 self.prompt(Prompt { turn, text });
             }
             Order::Answer { question, answer } => self.answer(&question, answer).await?,
-            Order::Interrupt => self.interrupt(),
+            Order::Interrupt => self.interrupt().await?,
             Order::SetModel(model) => self.aside(|connection| async move {
                 let wanted = (model != "default").then_some(model.as_str());
                 let outcome = connection.set_model(wanted).await.map(drop);
@@ -140,6 +140,11 @@ impl Live {
     async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
         let Some((id, part)) = questions::parse(key) else { return Ok(()) };
         let Some(open) = self.open.get_mut(id) else { return Ok(()) };
+        if let (Some(why), Some((question, _))) = (open.objection(&answer), open.parts.get(part)) {
+            let question = question.clone();
+            self.tell(Report::Notice(Level::Warning, why)).await?;
+            return self.tell(Report::Asked { key: key.to_owned(), question }).await;
+        }
         let Some(reply) = open.answer(part, answer) else { return Ok(()) };
         let Some(open) = self.open.remove(id) else { return Ok(()) };
         let denied = matches!(&reply, protocol::Answer::Permission(protocol::PermissionResult::Deny { .. }));
@@ -208,6 +213,29 @@ impl Live {
         Ok(())
     }
 
+    /// It says that it is in this mode. One that nobody has allowed is left again.
+    async fn heard_mode(&mut self, mode: &protocol::PermissionMode) -> Result<(), Unheard> {
+        let changed = self.note_mode(mode);
+        if changed {
+            self.tell(Report::Ready(self.capabilities.clone())).await?;
+        }
+        let Some(mode) = self.unallowed().map(str::to_owned) else { return Ok(()) };
+        if changed {
+            self.tell(Report::Notice(Level::Warning, left(&mode))).await?;
+        }
+        self.aside(|connection| async move {
+            let careful = protocol::PermissionMode::Default;
+            Done::Mode("default".to_owned(), connection.set_permission_mode(careful).await)
+        });
+        Ok(())
+    }
+
+    /// The mode that it is in, if that skips permissions and may not.
+    fn unallowed(&self) -> Option<&str> {
+        let mode = self.capabilities.mode.as_deref()?;
+        (!self.start.may_skip_permissions && skips_permissions(mode)).then_some(mode)
+    }
+
     /// The mode that it says it is in.
     fn note_mode(&mut self, mode: &protocol::PermissionMode) -> bool {
         let name = wh_claude::mode_name(mode);
@@ -219,4 +247,12 @@ impl Live {
         }
         changed
     }
+}
+
+/// That it was in a mode that nobody has allowed.
+fn left(mode: &str) -> String {
+    format!(
+        "Claude Code went into its mode {mode:?}, which skips permissions, and is brought back; to let it, start wh with \
+         --allow-skipping-permissions"
+    )
 }

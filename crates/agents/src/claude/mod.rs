@@ -6,6 +6,8 @@ mod history;
 pub(crate) mod items;
 mod manage;
 mod questions;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use std::ffi::{OsStr, OsString};
@@ -77,8 +79,11 @@ impl Claude {
         if let Some(model) = &start.model {
             options = options.model(model);
         }
-        if let Some(mode) = &start.mode {
-            options = options.permission_mode(mode_of(mode, start.may_skip_permissions)?);
+        match &start.mode {
+            Some(mode) => options = options.permission_mode(mode_of(mode, start.may_skip_permissions)?),
+            // A person's own settings may name a mode that skips permissions; what stands here counts more.
+            None if !start.may_skip_permissions => options = options.permission_mode(PermissionMode::Default),
+            None => {}
         }
         options = match &start.resume {
             Some(Resume::Latest) => options.resume(wh_claude::Resume::Latest),
@@ -134,6 +139,11 @@ fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
         "bypassPermissions" => PermissionMode::BypassPermissions,
         _ => PermissionMode::Default,
     })
+}
+
+/// Whether nothing, or another model, grants permissions in it.
+fn skips_permissions(mode: &str) -> bool {
+    MODES.iter().any(|(id, _, skips)| *skips && *id == mode)
 }
 
 /// The modes that may be entered.

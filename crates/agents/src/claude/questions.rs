@@ -60,6 +60,15 @@ impl Open {
         })
     }
 
+    /// Why this cannot be sent as an answer, if it cannot: a form of several fields takes JSON.
+    pub fn objection(&self, answer: &Answer) -> Option<String> {
+        let AskKind::Elicitation(wanted) = &self.ask.kind else { return None };
+        let schema = wanted.requested_schema.as_ref()?;
+        let words = answer.text.as_deref().filter(|_| answer.option.is_none() && single(schema).is_none())?;
+        let error = serde_json::from_str::<Map<String, Value>>(words).err()?;
+        Some(format!("the answer is no JSON object ({error}); it is asked again"))
+    }
+
     /// The call that the question is about.
     pub fn tool_use_id(&self) -> Option<&str> {
         match &self.ask.kind {

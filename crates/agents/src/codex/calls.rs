@@ -96,7 +96,7 @@ impl Live {
 
     /// What a new conversation is begun with: the same place, and what was chosen.
     fn anew(&self) -> Value {
-        wire::start(&self.directory(), &self.choice().settings())
+        wire::start(&self.directory(), &self.choice().beginning(self.start.may_skip_permissions))
     }
 }
 

@@ -4,7 +4,7 @@
 mod life;
 mod news;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,7 +15,7 @@ use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_pipe::Launch;
-use wh_wire::codex::{self as wire, Account, Settings, Started, ThreadStatus};
+use wh_wire::codex::{self as wire, Account, Settings, Started, Thread, ThreadStatus};
 
 use super::items::Items;
 use super::modes::{self, Mode};
@@ -52,6 +52,8 @@ pub(super) enum Done {
     Cleared(u64, Result<Value, RpcError>),
     /// A call was carried out.
     Called(u64, Result<Value, String>),
+    /// How the conversation is, asked in the silence that began then.
+    Looked(Instant, Result<Value, RpcError>),
 }
 
 /// What goes on after an order.
@@ -98,6 +100,16 @@ impl Choice {
             model: self.model.as_deref(),
             approval_policy: self.mode.map(|mode| mode.approval_policy),
             sandbox: self.mode.map(|mode| mode.sandbox),
+            approvals_reviewer: self.mode.map(|_| modes::PERSON),
+        }
+    }
+
+    /// The same for a conversation that begins: a person is asked, whatever its configuration says, unless it may skip that.
+    pub fn beginning(&self, may_skip: bool) -> Settings<'_> {
+        let settings = self.settings();
+        Settings {
+            approvals_reviewer: settings.approvals_reviewer.or((!may_skip).then_some(modes::PERSON)),
+            ..settings
         }
     }
 }
@@ -106,6 +118,8 @@ impl Choice {
 pub(super) struct Live {
     pub(super) peer: Peer,
     events: Events,
+    /// What it said before it could be used.
+    backlog: VecDeque<Incoming>,
     reports: Reports,
     done: mpsc::UnboundedSender<Done>,
     pub(super) launch: Launch,
@@ -327,6 +341,11 @@ impl Live {
     async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
         let Some((number, part)) = questions::parse(key) else { return Ok(()) };
         let Some(open) = self.open.get_mut(&number) else { return Ok(()) };
+        if let Some(why) = open.objection(part, &answer) {
+            let question = open.parts[part].0.clone();
+            self.tell(Report::Notice(Level::Warning, why)).await?;
+            return self.tell(Report::Asked { key: key.to_owned(), question }).await;
+        }
         let Some(reply) = open.answer(part, answer) else { return Ok(()) };
         let Some(open) = self.open.remove(&number) else { return Ok(()) };
         if reply.allows
@@ -389,6 +408,7 @@ impl Live {
                 self.freed().await
             }
             Done::Called(id, outcome) => self.called(id, outcome).await,
+            Done::Looked(since, outcome) => self.looked(since, outcome).await,
         }
     }
 
@@ -466,7 +486,12 @@ impl Live {
     /// Nothing was heard for long. A turn that Codex does not work on any more has lost its end.
     async fn silent(&mut self) -> Result<(), Unheard> {
         self.heard = Instant::now();
-        if self.status == ThreadStatus::Active || !self.open.is_empty() {
+        if !self.open.is_empty() {
+            return Ok(());
+        }
+        if self.status == ThreadStatus::Active {
+            let (since, params) = (self.heard, wire::look(&self.thread));
+            self.aside(|peer| async move { Done::Looked(since, peer.request("thread/read", params).await) });
             return Ok(());
         }
         if self.turn.is_none() {
@@ -475,5 +500,25 @@ impl Live {
         let long = self.silence;
         let words = format!("{TITLE} has said nothing for {long:?} and works on nothing: the end of the turn was lost");
         self.end_turn(Outcome::Failed(words)).await
+    }
+
+    /// What it says of itself where it has said nothing else for long: it works, or the news of its end was lost.
+    async fn looked(&mut self, since: Instant, outcome: Result<Value, RpcError>) -> Result<(), Unheard> {
+        if self.heard != since || self.status != ThreadStatus::Active {
+            return Ok(());
+        }
+        match outcome.ok().and_then(|reply| Thread::of(&reply)) {
+            Some(thread) if thread.status != ThreadStatus::Active => {
+                self.status = thread.status;
+                self.silent().await
+            }
+            _ if self.items.any_open() || self.turn.is_none() => Ok(()),
+            _ => {
+                let long = self.silence;
+                let words =
+                    format!("{TITLE} has said nothing for {long:?}, and not that it is done; Esc interrupts it");
+                self.warn(Level::Warning, words).await
+            }
+        }
     }
 }

@@ -119,6 +119,11 @@ impl Items {
         vec![Report::Item { key, body: Body::Tool(card), done }]
     }
 
+    /// Whether something has begun and is not complete.
+    pub fn any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     fn follow(&mut self, id: (String, String), entry: Entry) {
         if self.open.len() < MOST_OPEN {
             self.open.insert(id, entry);

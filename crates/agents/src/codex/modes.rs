@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 use wh_core::space::harness::Named;
-use wh_wire::codex::Sandbox;
+use wh_wire::codex::{Sandbox, Started};
 
 use super::TITLE;
 use crate::port::StartError;
+
+/// Who is asked in all of them.
+pub(super) const PERSON: &str = "user";
 
 /// When it asks, and what its commands may reach.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ static UNTRUSTED: Mode = Mode {
 };
 
 /// What holds where Codex's own choice may not.
-pub(super) static AUTO: Mode = Mode {
+static AUTO: Mode = Mode {
     id: "auto",
     title: "works in its directory, and asks where it wants more",
     approval_policy: "on-request",
@@ -81,15 +84,39 @@ pub(super) fn offered(may_skip: bool) -> Vec<Named> {
 }
 
 /// The mode that what holds comes down to, if it is one of ours.
-pub(super) fn of(approval_policy: &Value, sandbox: Option<&str>) -> Option<&'static Mode> {
-    let same = |mode: &&Mode| approval_policy == mode.approval_policy && sandbox == Some(mode.sandbox.policy());
+pub(super) fn of(holds: &Started) -> Option<&'static Mode> {
+    preset(holds).filter(|_| asks_a_person(holds))
+}
+
+/// What holds where that would skip permissions: the same with a person who is asked, if that is enough.
+pub(super) fn instead(holds: &Started) -> &'static Mode {
+    preset(holds).filter(|mode| !mode.skips).unwrap_or(&AUTO)
+}
+
+fn preset(holds: &Started) -> Option<&'static Mode> {
+    let sandbox = holds.sandbox.as_deref();
+    let same = |mode: &&Mode| holds.approval_policy == mode.approval_policy && sandbox == Some(mode.sandbox.policy());
     MODES.iter().copied().find(same)
 }
 
-/// Whether what holds lets it do things unasked: without a sandbox, or without ever asking where it may write.
-pub(super) fn skips(approval_policy: &Value, sandbox: Option<&str>) -> bool {
+/// Whether what holds lets it do things unasked: without a sandbox, without ever asking where it may write, or with another
+/// model that is asked in the place of a person.
+pub(super) fn skips(holds: &Started) -> bool {
+    let sandbox = holds.sandbox.as_deref();
     let sandboxed = matches!(sandbox, None | Some("readOnly" | "workspaceWrite"));
-    !sandboxed || (approval_policy == "never" && sandbox != Some("readOnly"))
+    !sandboxed || !asks_a_person(holds) || (!asks(&holds.approval_policy) && sandbox != Some("readOnly"))
+}
+
+fn asks_a_person(holds: &Started) -> bool {
+    holds.approvals_reviewer.as_deref().is_none_or(|reviewer| reviewer == PERSON)
+}
+
+/// Whether it ever asks about what the sandbox does not let it do. One that is set up part by part says so in a part.
+fn asks(approval_policy: &Value) -> bool {
+    match approval_policy {
+        Value::Object(parts) => parts.get("granular").is_some_and(|parts| parts["sandbox_approval"] == true),
+        word => word != "never",
+    }
 }
 
 #[cfg(test)]
@@ -108,13 +135,39 @@ mod tests {
         assert!(unknown.hint().unwrap().contains("read-only, untrusted, auto, full-access"));
     }
 
+    fn holds(approval_policy: Value, sandbox: &str, reviewer: Option<&str>) -> Started {
+        let (sandbox, approvals_reviewer) = (Some(sandbox.to_owned()), reviewer.map(str::to_owned));
+        Started { approval_policy, sandbox, approvals_reviewer, ..Started::default() }
+    }
+
     #[test]
     fn what_holds_is_known_by_what_it_allows() {
-        assert_eq!(of(&json!("on-request"), Some("workspaceWrite")).unwrap().id, "auto");
-        assert_eq!(of(&json!({"granular": {}}), Some("workspaceWrite")), None);
-        assert!(skips(&json!("on-request"), Some("dangerFullAccess")));
-        assert!(skips(&json!("never"), Some("workspaceWrite")));
-        assert!(skips(&json!("on-request"), Some("externalSandbox")));
-        assert!(!skips(&json!("never"), Some("readOnly")) && !skips(&json!("on-request"), Some("workspaceWrite")));
+        let holds = |policy: Value, sandbox: &str| holds(policy, sandbox, Some("user"));
+        assert_eq!(of(&holds(json!("on-request"), "workspaceWrite")).unwrap().id, "auto");
+        assert_eq!(of(&holds(json!({"granular": {}}), "workspaceWrite")), None);
+        assert!(skips(&holds(json!("on-request"), "dangerFullAccess")));
+        assert!(skips(&holds(json!("never"), "workspaceWrite")));
+        assert!(skips(&holds(json!("on-request"), "externalSandbox")));
+        assert!(!skips(&holds(json!("never"), "readOnly")));
+        assert!(!skips(&holds(json!("on-request"), "workspaceWrite")));
+        for (sandbox, asks, skipped) in
+            [("workspaceWrite", false, true), ("workspaceWrite", true, false), ("readOnly", false, false)]
+        {
+            let policy = json!({"granular": {"sandbox_approval": asks, "rules": true, "mcp_elicitations": true}});
+            assert_eq!(skips(&holds(policy, sandbox)), skipped, "{sandbox} {asks}");
+        }
+    }
+
+    #[test]
+    fn another_model_that_is_asked_is_no_person() {
+        for (reviewer, skipped) in
+            [(None, false), (Some("user"), false), (Some("auto_review"), true), (Some("x"), true)]
+        {
+            let holds = holds(json!("on-request"), "readOnly", reviewer);
+            assert_eq!(skips(&holds), skipped, "{reviewer:?}");
+            assert_eq!(of(&holds).is_none(), skipped, "it is none of ours");
+            assert_eq!(instead(&holds).id, "read-only", "nothing more is allowed than before");
+        }
+        assert_eq!(instead(&holds(json!("never"), "dangerFullAccess", None)).id, "auto");
     }
 }

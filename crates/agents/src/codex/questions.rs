@@ -91,6 +91,21 @@ impl Open {
         Some(Reply { result, allows, reason: reason.map(str::to_owned) })
     }
 
+    /// Why this cannot be sent as an answer, if it cannot: a form of several fields takes JSON.
+    pub fn objection(&self, part: usize, answer: &Answer) -> Option<String> {
+        let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some((question, _))) =
+            (&self.ask, self.parts.get(part))
+        else {
+            return None;
+        };
+        let form = question.kind == QuestionKind::Text && single(schema).is_none() && answer.option.is_none();
+        let object = || serde_json::from_str::<Map<String, Value>>(said(answer));
+        object()
+            .err()
+            .filter(|_| form)
+            .map(|error| format!("the answer is no JSON object ({error}); it is asked again"))
+    }
+
     /// What to send when nobody can be asked any more.
     pub fn refusal(&self) -> Value {
         match &self.ask {
@@ -210,7 +225,11 @@ fn asked(ask: &UserQuestion) -> Question {
     };
     let options: Vec<Choice> = ask.options.iter().map(option).collect();
     Question {
-        kind: if options.is_empty() { QuestionKind::Text } else { QuestionKind::Choice },
+        kind: match options.is_empty() {
+            _ if ask.secret => QuestionKind::Secret,
+            true => QuestionKind::Text,
+            false => QuestionKind::Choice,
+        },
         title: if ask.question.is_empty() { ask.header.clone() } else { ask.question.clone() },
         details: Vec::new(),
         accepts_text: ask.other || options.is_empty(),

@@ -26,11 +26,13 @@ const PRELUDE: &str = r#"
         for _ in 1 2 3; do
             next
             case $method in
-                thread/*) began=$method; reply "{\"thread\":{\"id\":\"T\",\"status\":{\"type\":\"idle\"}},\"model\":\"m\",\"approvalPolicy\":\"${policy:-on-request}\",\"sandbox\":{\"type\":\"${sandbox:-workspaceWrite}\"}}" ;;
+                thread/*) began=$method; reply "{\"thread\":{\"id\":\"T\",\"status\":{\"type\":\"${status:-idle}\"}},\"model\":\"m\",\"approvalPolicy\":\"${policy:-on-request}\",\"sandbox\":{\"type\":\"${sandbox:-workspaceWrite}\"},\"approvalsReviewer\":\"${reviewer:-user}\"}"; asked=$line ;;
                 *) echo "{\"id\":$id,\"error\":{\"code\":-32600,\"message\":\"Invalid request: unknown variant\"}}" ;;
             esac
         done
     }
+    thread() { [ "$method" = thread/read ] && reply "{\"thread\":{\"id\":\"T\",\"status\":{\"type\":\"$1\",\"activeFlags\":[]}}}"; }
+    wait_for() { while [ ! -e "$1" ]; do sleep 0.01; done; }
     turn() { reply '{"turn":{"id":"N","status":"inProgress"}}'; say turn/started '"turn":{"id":"N","status":"inProgress"}'; }
     done_with() { say turn/completed "\"turn\":{\"id\":\"N\",\"status\":\"${1:-completed}\"}"; }
     message() { say item/completed "\"item\":{\"type\":\"agentMessage\",\"id\":\"m\",\"text\":\"$1\"}"; }
@@ -39,7 +41,7 @@ const PRELUDE: &str = r#"
 
 struct Bench {
     harness: Harness,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Bench {
@@ -57,7 +59,7 @@ impl Bench {
         let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions).unwrap());
         let (harness, inside) = Harness::new();
         tokio::spawn(harness::run(Ways { launch, start, mode, inside, silence }));
-        Self { harness, _directory: directory }
+        Self { harness, directory }
     }
 
     async fn order(&self, order: Order) {
@@ -72,6 +74,17 @@ impl Bench {
             attachments: Vec::new(),
         };
         self.order(prompt).await;
+    }
+
+    /// Lets a script go on that waits for a file of this name.
+    fn touch(&self, name: &str) {
+        std::fs::write(self.directory.path().join(name), "").unwrap();
+    }
+
+    /// Waits until all orders were taken.
+    async fn taken(&self) {
+        let room = self.harness.orders.max_capacity();
+        drop(timeout(Duration::from_secs(20), self.harness.orders.reserve_many(room)).await.unwrap().unwrap());
     }
 
     /// All reports up to the one that is waited for.
@@ -210,16 +223,42 @@ async fn an_approval_is_answered_by_its_id_or_withdrawn() {
 }
 
 #[tokio::test]
+async fn a_form_that_is_not_answered_in_json_is_asked_again() {
+    let script = r#"
+        hello; next; turn
+        echo '{"method":"mcpServer/elicitation/request","id":0,"params":{"threadId":"T","turnId":"N","serverName":"desk","message":"Who?","mode":"form","requestedSchema":{"properties":{"name":{"type":"string"},"age":{"type":"number"}}}}}'
+        next; message "${line//\"/}"; done_with; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    for words in ["Ada, 36", "36"] {
+        let asked = bench.until(is_asked).await;
+        let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("a question") };
+        let answer = Answer { option: None, text: Some(words.to_owned()) };
+        bench.order(Order::Answer { question: key, answer }).await;
+    }
+    let asked = bench.until(is_asked).await;
+    assert!(notices(&asked).contains("no JSON object"), "{asked:?}");
+    let Some(Report::Asked { key, .. }) = asked.last().cloned() else { panic!("a question") };
+    let answer = Answer { option: None, text: Some(r#"{"name":"Ada","age":36}"#.to_owned()) };
+    bench.order(Order::Answer { question: key, answer }).await;
+    let (_, reports) = bench.ended().await;
+    let sent = texts(&reports)[0];
+    assert!(sent.contains("action:accept") && sent.contains("name:Ada") && sent.contains("age:36"), "{sent}");
+}
+
+#[tokio::test]
 async fn an_interrupt_that_comes_too_soon_is_sent_once_there_is_a_turn() {
     let script = r#"
         hello; next
-        sleep 0.2; turn
+        wait_for taken; turn
         next; [[ $method == turn/interrupt && $line == *'"turnId":"N"'* ]] && { reply '{}'; done_with interrupted; }
         while :; do next; done"#;
     let mut bench = Bench::new(script);
     bench.prompt("t1").await;
     bench.until(|report| matches!(report, Report::Delivered(_))).await;
     bench.order(Order::Interrupt).await;
+    bench.taken().await;
+    bench.touch("taken");
     assert_eq!(bench.ended().await.0, Outcome::Cancelled);
 }
 
@@ -234,12 +273,40 @@ async fn a_turn_whose_end_is_lost_fails_by_its_silence() {
 #[tokio::test]
 async fn silence_while_it_works_is_no_failure() {
     let script = r#"
-        hello; next; turn; say thread/status/changed '"status":{"type":"active","activeFlags":[]}'
-        sleep 0.6; message slowly; done_with; next"#;
+        status=active; hello; next; turn; while [ ! -e told ]; do next; thread active; done
+        message slowly; done_with; next"#;
     let mut bench = Bench::with(script, Duration::from_millis(100), |_| {});
     bench.prompt("t1").await;
+    bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("has said nothing"))).await;
+    bench.touch("told");
     let (outcome, reports) = bench.ended().await;
     assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["slowly"]));
+    assert_eq!(notices(&reports), "", "it is told once");
+
+    let item = r#"'"item":{"type":"commandExecution","id":"c","command":"make","status":"inProgress"}'"#;
+    let script = format!(
+        "status=active; hello; next; turn; say item/started {item}; next; thread active; next; done_with; next"
+    );
+    let mut bench = Bench::with(&script, Duration::from_millis(100), |_| {});
+    bench.prompt("t1").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!((outcome, notices(&reports)), (Outcome::Completed, String::new()), "a command takes its time");
+}
+
+#[tokio::test]
+async fn a_turn_that_is_never_heard_of_again_ends_once_nothing_is_worked_on() {
+    for status in ["idle", "systemError", "notLoaded"] {
+        let script = format!("status=active; hello; next; turn; while next; do thread {status}; done");
+        let mut bench = Bench::with(&script, Duration::from_millis(100), |_| {});
+        bench.prompt("t1").await;
+        let (outcome, _) = bench.ended().await;
+        let Outcome::Failed(words) = outcome else { panic!("it failed") };
+        assert!(words.contains("the end of the turn was lost"), "{words}");
+    }
+    let script = "status=active; hello; next; turn; next; done_with; thread idle; next";
+    let mut bench = Bench::with(script, Duration::from_millis(100), |_| {});
+    bench.prompt("t1").await;
+    assert_eq!(bench.ended().await.0, Outcome::Completed, "what came before the look counts");
 }
 
 #[tokio::test]
@@ -260,6 +327,24 @@ async fn what_the_configuration_skips_is_asked_for_after_all() {
         .filter_map(|report| if let Report::Ready(can) = report { can.mode.clone() } else { None })
         .collect();
     assert_eq!(modes.last().map(String::as_str), Some("auto"));
+}
+
+#[tokio::test]
+async fn another_model_is_not_asked_in_the_place_of_a_person() {
+    let script =
+        r#"reviewer=auto_review; hello; next; turn; message "${asked//\"/}"; message "${line//\"/}"; done_with; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert!(notices(&reports).contains("--allow-skipping-permissions"), "{reports:?}");
+    let sent = texts(&reports);
+    assert!(sent.iter().all(|sent| sent.contains("approvalsReviewer:user")), "from the beginning, and again: {sent:?}");
+
+    let mut bench = Bench::with(script, SILENCE, |start| start.may_skip_permissions = true);
+    bench.prompt("t1").await;
+    let (_, reports) = bench.ended().await;
+    assert_eq!(notices(&reports), "", "whoever may is let");
+    assert!(!texts(&reports).iter().any(|sent| sent.contains("approvalsReviewer")), "{reports:?}");
 }
 
 #[tokio::test]
@@ -302,9 +387,9 @@ async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
         hello
         while next; do
             case $method in
-                thread/compact/start) reply '{}'; say turn/started '"turn":{"id":"K"}'; sleep 0.2
+                thread/compact/start) reply '{}'; say turn/started '"turn":{"id":"K"}'; wait_for shorter
                     say thread/status/changed '"status":{"type":"idle"}'; say turn/completed '"turn":{"id":"K","status":"completed"}' ;;
-                thread/start) sleep 0.2; reply '{"thread":{"id":"T2"},"approvalPolicy":"on-request","sandbox":{"type":"workspaceWrite"}}' ;;
+                thread/start) wait_for anew; reply '{"thread":{"id":"T2"},"approvalPolicy":"on-request","sandbox":{"type":"workspaceWrite"}}' ;;
                 turn/start) turn; message "${line//\"/}"; done_with ;;
                 *) reply '{}' ;;
             esac
@@ -312,6 +397,8 @@ async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
     let mut bench = Bench::new(script);
     bench.order(Order::Call { id: 1, call: Call::Compact { tokens: None } }).await;
     bench.prompt("t1").await;
+    bench.taken().await;
+    bench.touch("shorter");
     let (outcome, reports) = bench.ended().await;
     assert_eq!(outcome, Outcome::Completed);
     assert!(reports.contains(&Report::Called(1, Ok(Value::Null))), "{reports:?}");
@@ -321,6 +408,8 @@ async fn a_prompt_waits_while_the_conversation_is_made_shorter_or_begun_anew() {
     bench.order(Order::Interrupt).await;
     assert_eq!(bench.ended().await.0, Outcome::Cancelled, "what waits can be interrupted");
     bench.prompt("t3").await;
+    bench.taken().await;
+    bench.touch("anew");
     let cleared = bench.until(|report| matches!(report, Report::Called(2, Ok(_)))).await;
     assert!(!cleared.iter().any(|report| matches!(report, Report::Delivered(_))), "it waits");
     bench.until(|report| matches!(report, Report::Delivered(_))).await;

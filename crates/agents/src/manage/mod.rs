@@ -77,24 +77,9 @@ pub(crate) fn missing(error: StartError) -> ManageError {
     }
 }
 
-/// A time as ISO 8601 says it, in UTC: `2026-11-16T06:32:09.186Z`.
+/// A time as ISO 8601 says it, with `Z` or with an offset: `2026-11-16T06:32:09.186Z`.
 pub(crate) fn time(text: &str) -> Option<std::time::SystemTime> {
-    let (date, rest) = text.split_once('T')?;
-    let mut date = date.split('-').map(str::parse::<i64>);
-    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
-    let clock = rest.get(..8)?;
-    let mut clock = clock.split(':').map(str::parse::<i64>);
-    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
-    // Days since 1970 in the Gregorian calendar, the year beginning in March so that the leap day is its last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let era = year.div_euclid(400);
-    let day_of_era = year.rem_euclid(400) * 365 + year.rem_euclid(400) / 4 - year.rem_euclid(400) / 100
-        + (153 * month + 2) / 5
-        + day
-        - 1;
-    let seconds = (era * 146_097 + day_of_era - 719_468) * 86_400 + hour * 3600 + minute * 60 + second;
-    let seconds = u64::try_from(seconds).ok()?;
-    std::time::SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))
+    text.parse::<jiff::Timestamp>().ok().map(Into::into)
 }
 
 /// The first line of a text that is worth showing, as a title.
@@ -120,7 +105,8 @@ mod tests {
         assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(seconds("2026-11-16T06:32:09.186Z"), Some(1_794_810_729));
         assert_eq!(seconds("2024-02-29T23:59:59Z"), Some(1_709_251_199));
-        for nonsense in ["", "now", "2026-11-16", "2026-11-16T", "2026-x-16T06:32:09Z", "1066-10-14T09:00:00Z"] {
+        assert_eq!(seconds("2026-11-16T06:32:09+02:00"), Some(1_794_803_529), "an offset counts");
+        for nonsense in ["", "now", "2026-11-16", "2026-11-16T", "2026-x-16T06:32:09Z", "2026-11-16T06:32:09"] {
             assert_eq!(seconds(nonsense), None, "{nonsense}");
         }
     }

@@ -129,7 +129,8 @@ mod tests {
         ];
         let meaning = proptest::sample::select(vec![AllowOnce, AllowAlways, RejectOnce, RejectAlways, Other]);
         let choice = (text(), text(), meaning).prop_map(|(id, label, meaning)| Choice { id, label, meaning });
-        let kind = proptest::sample::select(vec![QuestionKind::Permission, QuestionKind::Choice, QuestionKind::Text]);
+        use QuestionKind::{Permission, Secret};
+        let kind = proptest::sample::select(vec![Permission, QuestionKind::Choice, QuestionKind::Text, Secret]);
         (kind, text(), vec(detail, 0..3), vec(choice, 0..3), any::<(bool, bool)>()).prop_map(
             |(kind, title, details, options, (accepts_text, preselects))| Question {
                 kind,

@@ -36,6 +36,8 @@ pub enum QuestionKind {
     Choice,
     /// What?
     Text,
+    /// What? Words that answer it are neither shown nor kept.
+    Secret,
 }
 
 /// A part of what a question is about.
@@ -160,6 +162,12 @@ impl Question {
     /// The option of this id.
     pub fn option(&self, id: &str) -> Option<&Choice> {
         self.options.iter().find(|option| option.id == id)
+    }
+
+    /// What may be kept of an answer.
+    pub fn kept(&self, answer: &Answer) -> Answer {
+        let text = answer.text.clone().filter(|_| self.kind != QuestionKind::Secret);
+        Answer { option: answer.option.clone(), text }
     }
 
     /// Whether this can be an answer.

@@ -215,6 +215,21 @@ fn a_question_is_answered_once_by_its_id() {
 }
 
 #[test]
+fn a_secret_is_told_to_who_asked_and_kept_nowhere() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "do it");
+    let secret = Question { kind: QuestionKind::Secret, options: Vec::new(), accepts_text: true, ..permission() };
+    bench.report(Report::Asked { key: "k".into(), question: secret });
+    let answer = Answer { option: None, text: Some("hunter2".to_owned()) };
+    let (effects, _) =
+        bench.command(Some("a1"), Command::Answer { question: bench.question(), answer: answer.clone() });
+    assert_eq!(told(&effects), [Order::Answer { question: "k".into(), answer }]);
+    let items: Vec<String> = bench.space.state().items.iter().map(|item| format!("{item:?}")).collect();
+    assert!(items.iter().any(|item| item.contains("Answered")), "{items:?}");
+    assert!(!items.iter().any(|item| item.contains("hunter2")), "{items:?}");
+}
+
+#[test]
 fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
     let mut bench = Bench::ready();
     let turn = bench.say("r1", "do it").receipt.turn.unwrap();

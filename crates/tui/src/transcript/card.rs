@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use wh_core::space::item::{Output, Progress, ToolCall, ToolStatus};
-use wh_core::space::question::{Answer, Closing, Detail, Question};
+use wh_core::space::question::{Answer, Closing, Detail, Question, QuestionKind};
 
 use super::bubble::beneath;
 use super::entry::{Drawn, INDENT, Sheet};
@@ -196,7 +196,9 @@ fn fate(sheet: &Sheet<'_>, question: &Question, closing: Option<&Closing>) -> (S
         Some(Closing::Answered { by, answer: Answer { option, text } }) => {
             let chosen = option.as_deref().map(|id| (id, question.option(id)));
             let label = chosen.map(|(id, choice)| choice.map_or(id, |choice| choice.label.as_str()));
-            let words: Vec<&str> = label.into_iter().chain(text.as_deref()).filter(|word| !word.is_empty()).collect();
+            let unseen = (question.kind == QuestionKind::Secret && option.is_none()).then_some("(not shown)");
+            let words = label.into_iter().chain(text.as_deref()).chain(unseen);
+            let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
             let said = format!("{}: {}", sheet.reader.name(by), words.join(" · ").replace('\n', " "));
             let meaning = chosen.and_then(|(_, choice)| choice).map(|choice| choice.meaning);
             let style = match meaning {

@@ -14,7 +14,7 @@ use super::lines::{fit, one_line, put, put_all};
 use super::moment::Moment;
 use super::{details, frame};
 use crate::app::{App, Spot, takes_text};
-use crate::composer::ComposerView;
+use crate::composer::{Composer, ComposerView};
 use crate::theme::Theme;
 use crate::visible::visible;
 use crate::wrap::{Piece, words};
@@ -80,7 +80,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let theme = *app.theme();
     let border = match question.kind {
         QuestionKind::Permission => theme.warning,
-        QuestionKind::Choice | QuestionKind::Text => theme.accent,
+        QuestionKind::Choice | QuestionKind::Text | QuestionKind::Secret => theme.accent,
     };
     app.dialog.hidden = hidden;
     let inside = frame(buffer, area, border);
@@ -116,7 +116,8 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let options = draw_options(app, buffer, options, question, &theme);
     app.spots.extend(options);
     let in_field = app.dialog.in_field(question) && held.is_none();
-    let cursor = draw_field(app, buffer, field, in_field, &theme);
+    let secret = question.kind == QuestionKind::Secret;
+    let cursor = draw_field(app, buffer, field, (in_field, secret), &theme);
     let hint = match (held, deaf) {
         (Some(_), _) => "you are writing: pause, or Tab, to answer".to_owned(),
         (None, Some(_)) => "another question: pause to answer it".to_owned(),
@@ -178,13 +179,24 @@ fn meant(meaning: Meaning, theme: &Theme) -> Style {
     }
 }
 
-fn draw_field(app: &mut App, buffer: &mut Buffer, area: Rect, focused: bool, theme: &Theme) -> Option<Position> {
+fn draw_field(
+    app: &mut App,
+    buffer: &mut Buffer,
+    area: Rect,
+    (focused, secret): (bool, bool),
+    theme: &Theme,
+) -> Option<Position> {
     if area.is_empty() {
         return None;
     }
     app.spots.push((area, Spot::Field));
     let placeholder = "Answer in your own words";
-    let view = ComposerView { composer: &app.dialog.field, theme, placeholder, focused };
+    let mut masked = Composer::new();
+    if secret {
+        masked.set_text(&"•".repeat(app.dialog.field.text().chars().count()));
+    }
+    let composer = if secret { &masked } else { &app.dialog.field };
+    let view = ComposerView { composer, theme, placeholder, focused };
     let cursor = view.cursor(area).filter(|_| focused);
     ratatui::widgets::Widget::render(view, area, buffer);
     cursor

@@ -177,6 +177,29 @@ async fn a_question_without_options_is_answered_in_words() {
 }
 
 #[tokio::test]
+async fn a_secret_is_written_unseen() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.begin("go").await;
+    let question = Question {
+        kind: QuestionKind::Secret,
+        title: "Your password?".into(),
+        details: vec![],
+        options: vec![],
+        accepts_text: true,
+        preselects: true,
+    };
+    stage.ask("q1", question).await;
+    stage.sees("Your password?").await;
+    stage.text("hunter2").await;
+    stage.sees("•••••••").await;
+    assert!(!stage.screen().contains("hunter"), "{}", stage.screen());
+    stage.press(&["enter"]).await;
+    assert_eq!(answered(stage.order().await), ("q1".into(), None, Some("hunter2".into())));
+    stage.sees("(not shown)").await;
+    assert!(!stage.screen().contains("hunter"), "{}", stage.screen());
+}
+
+#[tokio::test]
 async fn escape_interrupts_and_answers_nothing() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;

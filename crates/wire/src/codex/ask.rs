@@ -182,6 +182,8 @@ pub struct UserQuestion {
     pub options: Vec<(String, Option<String>)>,
     /// Whether words of one's own are an answer too.
     pub other: bool,
+    /// The answer is nothing to show or to keep.
+    pub secret: bool,
 }
 
 impl UserInput {
@@ -304,5 +306,6 @@ fn question(question: &Value) -> UserQuestion {
         question: text("question"),
         options: question.list("options").iter().filter_map(option).collect(),
         other: question.is("isOther"),
+        secret: question.is("isSecret"),
     }
 }

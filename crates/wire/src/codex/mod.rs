@@ -13,4 +13,4 @@ pub use ask::{Ask, CommandApproval, Decision, Elicitation, FileApproval, Permiss
 pub use item::{Change, ChangeKind, Command, Item, ItemKind, Status, ToolUse};
 pub use notification::{Notification, PlanStep, StepStatus, ThreadStatus, Tokens, Turn, TurnError, TurnStatus};
 pub use reply::{Account, McpServer, Model, Started, Thread};
-pub use request::{Client, Sandbox, Settings, interrupt, list, resume, settings, start, steer, turn};
+pub use request::{Client, Sandbox, Settings, interrupt, list, look, resume, settings, start, steer, turn};

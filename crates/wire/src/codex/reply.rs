@@ -19,6 +19,11 @@ impl Thread {
         Some(Self { id: thread.text("id")?, status: ThreadStatus::read(&thread["status"]) })
     }
 
+    /// The one of a `thread/read`.
+    pub fn of(reply: &Value) -> Option<Self> {
+        Self::read(&reply["thread"])
+    }
+
     /// The first of a `thread/list`.
     pub fn first(reply: &Value) -> Option<Self> {
         reply.list("data").iter().find_map(Self::read)
@@ -36,6 +41,8 @@ pub struct Started {
     pub approval_policy: Value,
     /// What commands may reach, as `workspaceWrite`.
     pub sandbox: Option<String>,
+    /// Who is asked: `user`, or another model. Versions that do not say ask the user.
+    pub approvals_reviewer: Option<String>,
 }
 
 impl Started {
@@ -51,6 +58,7 @@ impl Started {
             model: settings.text("model"),
             approval_policy: settings["approvalPolicy"].clone(),
             sandbox: settings[sandbox].text("type"),
+            approvals_reviewer: settings.text("approvalsReviewer"),
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Settings<'a> {
     pub approval_policy: Option<&'a str>,
     /// What commands may reach.
     pub sandbox: Option<Sandbox>,
+    /// Who is asked: `user`, or another model.
+    pub approvals_reviewer: Option<&'a str>,
 }
 
 impl Settings<'_> {
@@ -79,7 +81,11 @@ impl Settings<'_> {
     }
 
     fn common(&self) -> Map<String, Value> {
-        let chosen = [("model", self.model), ("approvalPolicy", self.approval_policy)];
+        let chosen = [
+            ("model", self.model),
+            ("approvalPolicy", self.approval_policy),
+            ("approvalsReviewer", self.approvals_reviewer),
+        ];
         chosen.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))).collect()
     }
 }
@@ -103,6 +109,11 @@ pub fn resume(thread: &str, directory: &str, settings: &Settings<'_>) -> Value {
 /// The parameters of `thread/list`: the newest of a directory, from whichever program.
 pub fn list(directory: &str) -> Value {
     json!({ "cwd": directory, "limit": 1, "sortKey": "updated_at", "modelProviders": [] })
+}
+
+/// The parameters of `thread/read`: how it is, without what was said.
+pub fn look(thread: &str) -> Value {
+    json!({ "threadId": thread, "includeTurns": false })
 }
 
 /// The parameters of `thread/settings/update`.

@@ -19,7 +19,7 @@ pub struct QuestionBody {
     pub id: String,
     /// Who asks.
     pub from: String,
-    /// `permission`, `choice` or `text`.
+    /// `permission`, `choice`, `text`, or `secret` for words that are neither shown nor kept.
     pub kind: String,
     /// What is asked, in one line.
     pub title: String,

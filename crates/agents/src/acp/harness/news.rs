@@ -7,7 +7,7 @@ use wh_wire::acp::{self, Chunk, PermissionRequest, SessionUpdate, Update, read};
 
 use super::super::items::Voice;
 use super::super::questions::{self, Open};
-use super::{Live, Unheard};
+use super::{Done, Live, Unheard};
 use crate::rpc::Incoming;
 
 impl Live<'_> {
@@ -86,7 +86,8 @@ impl Live<'_> {
             Update::CurrentMode(mode) => self.mode(mode).await,
             Update::ConfigOptions(reply) => {
                 self.settings.learn(&reply);
-                self.ready().await
+                self.ready().await?;
+                self.leave_unallowed().await
             }
             Update::Usage(news) => {
                 let usage = &mut self.memory.usage;
@@ -106,10 +107,12 @@ impl Live<'_> {
                 }
                 self.tell(Report::Notice(level, notice.message)).await
             }
-            // A user's words are the space's own; only an old conversation has them again.
-            Update::UserMessage(_) | Update::SessionInfo { .. } | Update::Compaction(_) => Ok(()),
-            Update::Unknown { kind, .. } => {
-                tracing::debug!(kind, "an unknown update");
+            Update::Compaction(news) => self.compaction(&news).await,
+            // A user's words are the space's own; only an old conversation has them again. A title is for lists, which
+            // are asked for.
+            Update::UserMessage(_) | Update::SessionInfo { .. } => Ok(()),
+            Update::Unknown { kind, raw } => {
+                tracing::debug!(kind, %raw, "an unknown update");
                 Ok(())
             }
         }
@@ -124,6 +127,24 @@ impl Live<'_> {
         self.tell_all(reports).await
     }
 
+    /// The conversation is made shorter, or was.
+    async fn compaction(&mut self, news: &Value) -> Result<(), Unheard> {
+        if self.replays {
+            return Ok(());
+        }
+        let (level, words) = match news["status"].as_str() {
+            Some("in_progress") => (Level::Info, "making the conversation shorter".to_owned()),
+            Some("completed") => (Level::Info, "the conversation was made shorter".to_owned()),
+            Some("failed" | "cancelled") => {
+                let why = news["error"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
+                (Level::Warning, format!("the conversation was not made shorter{why}"))
+            }
+            // The summary is for the model.
+            _ => return Ok(()),
+        };
+        self.tell(Report::Notice(level, words)).await
+    }
+
     /// The mode that a message is about, with agents that say it so.
     fn mode_in(&self, chunk: &Chunk) -> Option<String> {
         let words = chunk.content.words();
@@ -135,11 +156,31 @@ impl Live<'_> {
         if self.settings.modes.current.as_ref() == Some(&mode) {
             return Ok(());
         }
-        if self.entry.skips(&mode) && !self.may_skip {
-            self.warn(format!("{} went into its mode {mode:?}, which skips permissions", self.entry.title)).await?;
-        }
         self.settings.modes.current = Some(mode);
-        self.ready().await
+        self.ready().await?;
+        self.leave_unallowed().await
+    }
+
+    /// Brings it out of a mode that skips permissions where nobody has allowed one: back into the one that was chosen, or
+    /// into its first other one.
+    pub(super) async fn leave_unallowed(&mut self) -> Result<(), Unheard> {
+        let modes = &self.settings.modes;
+        let Some(mode) = modes.current.as_ref().filter(|mode| !self.may_skip && self.entry.skips(mode)) else {
+            return Ok(());
+        };
+        let text = format!("{} went into its mode {mode:?}, which skips permissions", self.entry.title);
+        let chosen = self.memory.mode.as_ref().filter(|mode| modes.has(mode) && !self.entry.skips(mode));
+        let first = || modes.all.iter().map(|mode| &mode.id).find(|mode| !self.entry.skips(mode));
+        let Some(careful) = chosen.or_else(first).cloned() else {
+            return self.warn(format!("{text}; it has no other")).await;
+        };
+        let (method, params) = self.settings.mode(&self.session, &careful);
+        self.warn(format!("{text}, and is brought back into {careful:?}; to let it, {}", super::super::ALLOW)).await?;
+        self.aside(move |peer| async move {
+            let outcome = peer.request(method, params).await;
+            Done::Mode(careful, outcome)
+        });
+        Ok(())
     }
 
     async fn asked(&mut self, id: Value, method: &str, params: Value) -> Result<(), Unheard> {

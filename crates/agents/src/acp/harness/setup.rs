@@ -12,6 +12,7 @@ use super::super::settings::Settings;
 use super::super::table::Entry;
 use super::Memory;
 use super::life::said;
+use crate::backlog::Backlog;
 use crate::port::{Resume, Start};
 use crate::rpc::{Dialect, Events, Incoming, Peer, RpcError};
 
@@ -28,7 +29,7 @@ pub(super) struct Session {
     pub id: String,
     pub hello: InitializeReply,
     pub settings: Settings,
-    /// What the agent said on the way here.
+    /// What the agent said on the way here, as far as it was kept.
     pub heard: Vec<Incoming>,
     /// It goes on with an old conversation.
     pub old: bool,
@@ -49,7 +50,7 @@ struct Hand {
     entry: Arc<Entry>,
     peer: Peer,
     events: Events,
-    heard: Vec<Incoming>,
+    heard: Backlog,
 }
 
 /// Starts the agent and begins a session, or goes on with the one that is remembered. The process is gone when this fails.
@@ -61,11 +62,11 @@ pub(super) async fn session(
 ) -> Result<Session, Failed> {
     let started = Peer::start(launch, Dialect::default()).await;
     let (peer, events) = started.map_err(|error| Failed::Altogether(error.to_string()))?;
-    let mut hand = Hand { entry, peer, events, heard: Vec::new() };
+    let mut hand = Hand { entry, peer, events, heard: Backlog::default() };
     match hand.shake(start, memory).await {
         Ok((id, hello, settings, old, left)) => {
             let Hand { peer, events, heard, .. } = hand;
-            Ok(Session { peer, events, id, hello, settings, heard, old, left })
+            Ok(Session { peer, events, id, hello, settings, heard: heard.kept, old, left })
         }
         Err(failed) => {
             hand.peer.close();
@@ -190,7 +191,7 @@ impl Hand {
         match incoming {
             // That an answer cannot be written is told by the agent's end, which follows.
             Incoming::Request { id, method, .. } => drop(self.peer.unknown(&id, &method).await),
-            incoming => self.heard.push(incoming),
+            incoming => self.heard.take(incoming),
         }
     }
 

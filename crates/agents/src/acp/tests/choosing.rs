@@ -109,3 +109,33 @@ async fn a_mode_or_model_that_there_is_not_ends_it_in_words() {
         Run::with(r#"hello; next; fail -32602 "no such"; rest"#, |start| start.model = Some("huge".to_owned())).await;
     assert!(run.gone().await.unwrap().contains("no such"));
 }
+
+#[tokio::test]
+async fn a_mode_without_permissions_that_it_goes_into_is_left_again() {
+    let wild = r#""currentValue":"wild","options":[{"value":"ask"},{"value":"plan"},{"value":"wild"}]"#;
+    let option = format!(
+        r#"{{"sessionUpdate":"config_option_update","configOptions":[{{"id":"mode","category":"mode",{wild}}}]}}"#
+    );
+    for news in [r#"{"sessionUpdate":"current_mode_update","currentModeId":"wild"}"#, &option] {
+        let script = format!("hello; next; update '{news}'; next; reply '{{}}'; rest");
+        let mut run = Run::new(&script).await;
+        ready(&mut run).await;
+        run.prompt("go").await;
+        let reports = run.until(|report| matches!(report, Report::Notice(..))).await;
+        let [warning] = warnings(&reports)[..] else { panic!("{reports:?}") };
+        assert!(warning.contains("wild") && warning.contains("--allow-skipping-permissions"), "{warning}");
+        assert_eq!(ready(&mut run).await.mode.as_deref(), Some("ask"), "{news}");
+        let heard = run.heard();
+        assert_eq!((&heard[3]["method"], &heard[3]["params"]["modeId"]), (&json!("session/set_mode"), &json!("ask")));
+        run.end().await;
+
+        let script = format!("hello; next; update '{news}'; reply '{{}}'; rest");
+        let mut run = Run::with(&script, |start| start.may_skip_permissions = true).await;
+        ready(&mut run).await;
+        run.prompt("go").await;
+        assert_eq!(ready(&mut run).await.mode.as_deref(), Some("wild"), "whoever may is let");
+        run.ended().await;
+        assert_eq!(run.heard().len(), 3, "and is told nothing");
+        run.end().await;
+    }
+}

@@ -126,3 +126,24 @@ async fn a_flood_before_the_answer_is_heard_before_the_end() {
     assert_eq!(texts(&reports)[0].len(), 3000);
     run.end().await;
 }
+
+#[tokio::test]
+async fn it_is_told_when_the_conversation_is_made_shorter() {
+    let script = r#"
+        hello; next
+        for status in in_progress completed strange; do
+            update "{\"sessionUpdate\":\"compaction_update\",\"compactionId\":\"k\",\"status\":\"$status\"}"
+        done
+        update '{"sessionUpdate":"compaction_update","compactionId":"l","status":"failed","error":"too long"}'
+        reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    let (reports, _) = run.ended().await;
+    let notices: Vec<&str> = reports
+        .iter()
+        .filter_map(|report| if let Report::Notice(_, text) = report { Some(text.as_str()) } else { None })
+        .collect();
+    let told = ["making the conversation shorter", "the conversation was made shorter"];
+    assert_eq!(notices, [told[0], told[1], "the conversation was not made shorter: too long"]);
+    run.end().await;
+}

@@ -70,7 +70,7 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
         let (connection, events, hello) = match course.connect().await {
             None => return Ok(None),
             Some(Ok(connected)) => connected,
-            Some(Err(error)) => match course.resumed.take() {
+            Some(Err(error)) => match course.resumed.take_if(|_| is_about_conversation(&error)) {
                 Some(session) => {
                     let reason = said(&error).replace(&session, "it");
                     let text = format!("the conversation could not be taken up again ({reason}); a new one begins");
@@ -80,7 +80,10 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
                     course.start.resume = None;
                     continue;
                 }
-                None => return Ok(Some(course.start.discreet(&said(&error)))),
+                None => {
+                    let why = course.named(said(&error));
+                    return Ok(Some(course.start.discreet(&why)));
+                }
             },
         };
         let (done, mut came) = mpsc::unbounded_channel();
@@ -97,8 +100,18 @@ async fn live(course: &mut Course) -> Result<Option<String>, Unheard> {
             }
             live.checkpoints = history.checkpoints;
         }
+        let left = match live.leave_unallowed().await {
+            Ok(left) => left,
+            Err(why) => {
+                live.stop().await;
+                return Ok(Some(course.start.discreet(&why)));
+            }
+        };
         live.tell(Report::Ready(live.capabilities.clone())).await?;
         live.tell(Report::Kept(course.kept_name())).await?;
+        if let Some(mode) = left {
+            live.tell(Report::Notice(Level::Warning, super::left(&mode))).await?;
+        }
         if let Some(call) = anew.take() {
             live.tell(Report::Called(call, Ok(Value::Null))).await?;
         }
@@ -170,6 +183,11 @@ impl Course {
         })
     }
 
+    /// Words in which the conversation is not called by an id that means nothing to people.
+    fn named(&self, words: String) -> String {
+        self.resumed.as_ref().map_or_else(|| words.clone(), |session| words.replace(session, "it"))
+    }
+
     /// Waits for something to do; false if that is to end.
     async fn wait(&mut self) -> bool {
         loop {
@@ -218,6 +236,12 @@ fn said(error: &Error) -> String {
     }
 }
 
+/// Whether only the conversation is not to be had: with another one it would start.
+fn is_about_conversation(error: &Error) -> bool {
+    let refused = ["No conversation found", "Failed to resume", "Session not found"];
+    matches!(error, Error::Disconnected(reason) if refused.iter().any(|words| reason.contains(words)))
+}
+
 impl Live {
     fn new(
         connection: Connection,
@@ -252,6 +276,16 @@ impl Live {
             live.note_mode(&mode);
         }
         live
+    }
+
+    /// Leaves a mode that nobody has allowed, before anything is said to it; which, comes back. The error: why it cannot be
+    /// used.
+    async fn leave_unallowed(&mut self) -> Result<Option<String>, String> {
+        let Some(mode) = self.unallowed().map(str::to_owned) else { return Ok(None) };
+        let outcome = self.connection.set_permission_mode(protocol::PermissionMode::Default).await;
+        outcome.map_err(|error| format!("Claude Code is in its mode {mode:?}, which skips permissions: {error}"))?;
+        self.capabilities.mode = Some("default".to_owned());
+        Ok(Some(mode))
     }
 
     /// Goes on where the one before has ended.

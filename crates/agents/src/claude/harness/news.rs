@@ -87,9 +87,8 @@ impl Live {
             System::Init(init) => return self.init(*init).await,
             System::SessionStateChanged(change) => return self.state(change.state).await,
             System::Status(status) => {
-                let changed = status.permission_mode.as_ref().is_some_and(|mode| self.note_mode(mode));
-                if changed {
-                    self.tell(Report::Ready(self.capabilities.clone())).await?;
+                if let Some(mode) = &status.permission_mode {
+                    self.heard_mode(mode).await?;
                 }
                 match status.status.as_deref() {
                     Some("compacting") => (Level::Info, "making the conversation shorter".to_owned()),
@@ -154,9 +153,8 @@ impl Live {
         self.session = Some(init.session_id);
         self.tell(Report::Kept(self.session.clone())).await?;
         self.version = init.claude_code_version.or(self.version.take());
-        let changed = init.permission_mode.as_ref().is_some_and(|mode| self.note_mode(mode));
-        if changed {
-            self.tell(Report::Ready(self.capabilities.clone())).await?;
+        if let Some(mode) = &init.permission_mode {
+            self.heard_mode(mode).await?;
         }
         self.begun().await
     }

@@ -95,11 +95,18 @@ impl Live {
         Ok(())
     }
 
-    pub(super) fn interrupt(&mut self) {
-        if self.work.is_busy() {
+    /// Has it stop. A prompt that waits is not sent any more.
+    pub(super) async fn interrupt(&mut self) -> Result<(), Unheard> {
+        let held = self.work.held.take();
+        let rests = if held.is_some() { self.work.now.is_none() } else { !self.work.is_busy() };
+        if let Some(prompt) = held {
+            self.tell(Report::Ended(prompt.turn, Outcome::Cancelled)).await?;
+        }
+        if !rests {
             self.work.interrupted = true;
             self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
         }
+        Ok(())
     }
 
     /// A prompt was written, or could not be.
@@ -221,6 +228,10 @@ impl Live {
         for call in std::mem::take(&mut self.calls) {
             self.tell(Report::Called(call, Err(reason.to_owned()))).await?;
         }
-        self.end_work(Outcome::Failed(reason.to_owned())).await
+        self.end_work(Outcome::Failed(reason.to_owned())).await?;
+        match self.work.held.take() {
+            Some(prompt) => self.tell(Report::Ended(prompt.turn, Outcome::Failed(reason.to_owned()))).await,
+            None => Ok(()),
+        }
     }
 }

@@ -11,12 +11,13 @@ use tracing::debug;
 use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_pipe::Closed;
-use wh_wire::codex::{self as wire, Account, Client, Model, Started, Thread};
+use wh_wire::codex::{self as wire, Account, Client, Model, Settings, Started, Thread};
 
 use super::super::calls::CALLS;
 use super::super::items::Items;
 use super::super::{TITLE, modes};
 use super::{Choice, Done, First, Heard, Live, Next, Unheard, Ways, in_words, is_unknown};
+use crate::backlog::Backlog;
 use crate::port::Resume;
 use crate::rpc::{Dialect, Events, Incoming, Peer, RpcError};
 
@@ -48,6 +49,8 @@ enum Which {
 struct Connected {
     peer: Peer,
     events: Events,
+    /// What it said meanwhile, as far as it was kept.
+    backlog: VecDeque<Incoming>,
     started: Started,
     /// It goes on with something.
     resumed: bool,
@@ -153,22 +156,30 @@ async fn meanwhile<T>(
 fn connect(ways: &Ways, which: &Which, choice: &Choice) -> impl Future<Output = Result<Connected, String>> + use<> {
     let (launch, which, choice) = (ways.launch.clone(), which.clone(), choice.clone());
     let directory = place(&ways.start.directory);
+    let may_skip = ways.start.may_skip_permissions;
     async move {
         let dialect = Dialect { version: false, ..Dialect::default() };
-        let (peer, events) = Peer::start(&launch, dialect).await.map_err(|error| error.to_string())?;
+        let (peer, mut events) = Peer::start(&launch, dialect).await.map_err(|error| error.to_string())?;
         let us = Client { name: "wheelhouse", title: "Wheelhouse", version: env!("CARGO_PKG_VERSION") };
         let words = |error: RpcError| error.to_string();
-        let hello = peer.request("initialize", us.initialize()).await.map_err(words)?;
-        peer.notify("initialized", json!({})).await.map_err(words)?;
+        let settings = choice.beginning(may_skip);
+        let shaking = async {
+            let hello = peer.request("initialize", us.initialize()).await.map_err(words)?;
+            peer.notify("initialized", json!({})).await.map_err(words)?;
+            let soon = |method| peer.request_within(method, json!({}), Some(ASIDE));
+            let (began, models, account) =
+                tokio::join!(begin(&peer, &directory, which, &settings), soon("model/list"), soon("account/read"));
+            Ok::<_, String>((hello, began?, models, account))
+        };
+        let mut backlog = Backlog::default();
+        let (hello, began, models, account) = backlog.meanwhile(&mut events, shaking).await?;
         let version = hello["userAgent"].as_str().and_then(|agent| agent.split(['/', ' ']).nth(1)).map(str::to_owned);
-        let soon = |method| peer.request_within(method, json!({}), Some(ASIDE));
-        let (began, models, account) =
-            tokio::join!(begin(&peer, &directory, which, &choice), soon("model/list"), soon("account/read"));
-        let (reply, resumed, notice) = began?;
+        let (reply, resumed, notice) = began;
         Ok(Connected {
             started: Started::read(&reply).ok_or_else(|| format!("{TITLE} names no conversation"))?,
             peer,
             events,
+            backlog: backlog.kept.into(),
             resumed,
             version,
             models: models.map(|reply| Model::list(&reply)).unwrap_or_default(),
@@ -189,9 +200,8 @@ async fn begin(
     peer: &Peer,
     directory: &str,
     which: Which,
-    choice: &Choice,
+    settings: &Settings<'_>,
 ) -> Result<(Value, bool, Option<String>), String> {
-    let settings = choice.settings();
     let words = |error: RpcError| error.to_string();
     let mut notice = None;
     let wanted = match &which {
@@ -213,7 +223,7 @@ async fn begin(
         }
     };
     if let Some(id) = wanted {
-        match peer.request("thread/resume", wire::resume(&id, directory, &settings)).await {
+        match peer.request("thread/resume", wire::resume(&id, directory, settings)).await {
             Ok(reply) => return Ok((reply, true, None)),
             Err(error @ RpcError::Refused { .. }) if matches!(which, Which::Again(_)) => {
                 // Its words name the conversation by an id of its own.
@@ -223,17 +233,18 @@ async fn begin(
             Err(error) => return Err(words(error)),
         }
     }
-    let reply = peer.request("thread/start", wire::start(directory, &settings)).await.map_err(words)?;
+    let reply = peer.request("thread/start", wire::start(directory, settings)).await.map_err(words)?;
     Ok((reply, false, notice))
 }
 
 impl Live {
     fn new(connected: Connected, ways: &Ways, done: mpsc::UnboundedSender<Done>, choice: Choice) -> Self {
-        let Connected { peer, events, started, resumed, version, models, account, notice } = connected;
+        let Connected { peer, events, backlog, started, resumed, version, models, account, notice } = connected;
         Self {
             first: Some(First { started: started.clone(), account, notice }),
             peer,
             events,
+            backlog,
             reports: ways.inside.reports.clone(),
             done,
             launch: ways.launch.clone(),
@@ -297,8 +308,9 @@ impl Live {
         came: &mut mpsc::UnboundedReceiver<Done>,
     ) -> Result<End, Unheard> {
         loop {
-            let heard = match kept.pop_front() {
-                Some(order) => Heard::Order(Some(order)),
+            let early = self.backlog.pop_front().map(|event| Heard::Event(Some(event)));
+            let heard = match early.or_else(|| kept.pop_front().map(|order| Heard::Order(Some(order)))) {
+                Some(heard) => heard,
                 None => tokio::select! {
                     order = orders.recv() => Heard::Order(order),
                     event = self.events.next() => Heard::Event(event),
@@ -317,7 +329,18 @@ impl Live {
                 Heard::Event(Some(Incoming::Closed(closed))) => return Ok(End::Lost(closed.reason())),
                 Heard::Event(Some(event)) => self.event(event).await?,
                 Heard::Event(None) => return Ok(End::Lost("it is gone".to_owned())),
-                Heard::Done(done) => self.done(done).await?,
+                Heard::Done(done) => {
+                    // What it said before it was looked at comes before that.
+                    while let Done::Looked(..) = done
+                        && let Some(event) = self.events.waiting()
+                    {
+                        match event {
+                            Incoming::Closed(closed) => return Ok(End::Lost(closed.reason())),
+                            event => self.event(event).await?,
+                        }
+                    }
+                    self.done(done).await?;
+                }
                 Heard::Silence => self.silent().await?,
             }
         }

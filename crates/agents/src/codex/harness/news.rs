@@ -6,7 +6,7 @@ use wh_core::space::harness::{Outcome, Report, Usage};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_wire::codex::{self as wire, Ask, Item, ItemKind, Notification, Started, ThreadStatus, TurnError, TurnStatus};
 
-use super::super::modes::{self, AUTO};
+use super::super::modes;
 use super::super::questions::{self, Open};
 use super::super::{LOG_IN, TITLE};
 use super::{Busy, Live, Unheard, in_words};
@@ -142,12 +142,13 @@ impl Live {
 
     /// What holds in the conversation, as it says.
     pub(super) async fn holds(&mut self, settings: &Started) -> Result<(), Unheard> {
-        if !self.start.may_skip_permissions && modes::skips(&settings.approval_policy, settings.sandbox.as_deref()) {
-            (self.pending.mode, self.choice.mode) = (Some(&AUTO), Some(&AUTO));
+        if !self.start.may_skip_permissions && modes::skips(settings) {
+            let mode = modes::instead(settings);
+            (self.pending.mode, self.choice.mode) = (Some(mode), Some(mode));
             let text = format!(
-                "{TITLE} would work without asking, and wh was not started for that (--allow-skipping-permissions); it \
-                 works in the mode {}",
-                AUTO.id
+                "{TITLE} would work without asking a person, and wh was not started for that \
+                 (--allow-skipping-permissions); it works in the mode {}",
+                mode.id
             );
             self.warn(Level::Warning, text).await?;
         }
@@ -158,7 +159,7 @@ impl Live {
 
     /// Takes down which model and which mode are in use. What was chosen since counts more.
     pub(super) fn note(&mut self, settings: &Started) {
-        let mode = modes::of(&settings.approval_policy, settings.sandbox.as_deref());
+        let mode = modes::of(settings);
         let mode = self.pending.mode.or(mode).map(|mode| mode.id.to_owned());
         let model = self.pending.model.clone().or_else(|| settings.model.clone());
         self.capabilities.mode = mode;

@@ -120,3 +120,16 @@ fn a_key_names_its_question_and_its_part() {
     assert!(Open::new(json!(0), Ask::read("what/ever", json!({})), &[]).is_none());
     assert!(Open::new(json!(0), Ask::read("item/tool/requestUserInput", json!({})), &[]).is_none());
 }
+
+#[test]
+fn a_secret_is_asked_as_one() {
+    let params = json!({"questions": [
+        {"id": "a", "question": "Password?", "isSecret": true, "options": null},
+        {"id": "b", "question": "Which?", "isSecret": true, "isOther": true, "options": [{"label": "Red"}]},
+    ]});
+    let mut asked = open("item/tool/requestUserInput", params, &[]);
+    assert!(asked.parts.iter().all(|(question, _)| question.kind == QuestionKind::Secret && question.accepts_text));
+    asked.answer(0, Answer { option: None, text: Some("hunter2".to_owned()) });
+    let reply = asked.answer(1, option("Red")).unwrap();
+    assert_eq!(reply.result["answers"]["a"]["answers"], json!(["hunter2"]));
+}

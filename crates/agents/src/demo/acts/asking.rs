@@ -171,7 +171,7 @@ impl Stage {
                     Verdict::Rejected(reason) => rejected(reason.as_deref()),
                     _ => "Yes.".to_owned(),
                 },
-                QuestionKind::Choice | QuestionKind::Text => {
+                QuestionKind::Choice | QuestionKind::Text | QuestionKind::Secret => {
                     said(question, answer).unwrap_or_else(|| "No answer.".to_owned())
                 }
             };

@@ -274,7 +274,7 @@ impl Space {
         let key = self.sessions.get(&from).and_then(|session| session.questions.get(question)).cloned();
         let key = key.ok_or_else(|| Refusal::Gone(from.clone()))?;
         self.accept(id);
-        self.close(&from, question, Closing::Answered { by: by.clone(), answer: answer.clone() });
+        self.close(&from, question, Closing::Answered { by: by.clone(), answer: asked.kept(&answer) });
         self.effects.push(Effect::Tell(from, Order::Answer { question: key, answer }));
         self.reach(id, Stage::Delivered);
         self.finish(id, Vec::new())

@@ -145,6 +145,7 @@ pub(super) fn kind_name(kind: QuestionKind) -> &'static str {
         QuestionKind::Permission => "permission",
         QuestionKind::Choice => "choice",
         QuestionKind::Text => "text",
+        QuestionKind::Secret => "secret",
     }
 }
 

@@ -28,6 +28,10 @@ struct Hostile {
 
 impl Hostile {
     fn new(agent: &'static str) -> Option<Self> {
+        Self::with(agent, &[])
+    }
+
+    fn with(agent: &'static str, environment: &[(&str, &str)]) -> Option<Self> {
         if !present(&["python3"]) {
             return None;
         }
@@ -37,6 +41,7 @@ impl Hostile {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap_or_default());
         let wh = Wh::options(WH).space().env("PATH", path).env("HOME", directory.path().display());
+        let wh = environment.iter().fold(wh, |wh, (name, value)| wh.env(name, value));
         let wh = wh.directory(directory.path()).flags(&["--agent", agent]).start(&[]);
         wh.wait(r#"screen_contains "Type a message""#);
         Some(Self { wh, agent, _directory: directory })
@@ -139,6 +144,17 @@ fn says_too_much(agent: &'static str) {
     let id = body["messages"][0]["id"].as_str().unwrap().trim_end_matches(".end").to_owned();
     let last = wh.get(&format!("/control/items/{id}/output?offset=29999990")).json();
     assert_eq!((last["text"].as_str(), last["next"].clone()), (Some("  2999999\n"), Value::Null), "all of it is there");
+}
+
+#[test]
+fn what_is_said_before_an_agent_can_be_used_is_bounded() {
+    for agent in ["gemini", "codex"] {
+        let Some(hostile) = Hostile::with(agent, &[("FLOOD_FIRST", "1500")]) else { return };
+        let (receipt, words) = hostile.ask("hello");
+        assert_eq!((receipt["stage"].as_str(), words.last().map(String::as_str)), (Some("finished"), Some("fine")));
+        let memory = hostile.memory();
+        assert!(memory < 100_000_000, "with {agent}, wh took {} MB of 150", memory / 1_000_000);
+    }
 }
 
 macro_rules! for_every_protocol {

@@ -1,13 +1,15 @@
 //! What Claude Code asks, and what becomes of the answers.
 
+use std::fs;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use wh_testkit::wh::Wh;
 use wh_testkit::{Lab, eventually};
 
-use super::super::{answer, ask, finished, option, question};
+use super::super::{answer, ask, finished, option, question, state};
 use super::{asked_of_the_model, claude};
+use crate::WH;
 
 /// Says something that makes it ask, and gives the question.
 fn asked(wh: &Wh, message: &str, id: &str) -> Value {
@@ -58,7 +60,7 @@ fn what_is_allowed_always_is_not_asked_again() {
         let asked = asked(&wh, "tool: touch always.txt", "r1");
         assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_always")).status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
-        std::fs::remove_file(lab.project.join("always.txt")).unwrap();
+        fs::remove_file(lab.project.join("always.txt")).unwrap();
         assert_eq!(ask(&wh, "tool: touch always.txt")["stage"], "finished");
         assert!(lab.project.join("always.txt").exists(), "it ran without a question");
     });
@@ -110,5 +112,30 @@ fn esc_interrupts_and_the_open_question_closes_by_itself() {
         assert_eq!(answer(&wh, id(&asked), "allow").status, 409);
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
         assert!(!lab.project.join("never.txt").exists());
+    });
+}
+
+#[test]
+fn its_own_settings_do_not_take_permissions_away() {
+    Lab::inside("space::claude::asking::its_own_settings_do_not_take_permissions_away", |lab| {
+        let settings = json!({"permissions": {"defaultMode": "bypassPermissions"}});
+        fs::create_dir_all(lab.home.join(".claude")).unwrap();
+        fs::write(lab.home.join(".claude/settings.json"), settings.to_string()).unwrap();
+        // Without this it does not skip permissions for root.
+        let claude = |flags: &[&str]| {
+            let wh = Wh::options(WH).space().environment(lab.env()).env("IS_SANDBOX", "1").directory(&lab.project);
+            wh.flags(&["--agent", "claude"]).flags(flags).start(&[])
+        };
+        let wh = claude(&[]);
+        let question = asked(&wh, "tool: touch asked.txt", "r1");
+        assert_eq!(question["details"][0]["command"], "touch asked.txt");
+        assert_eq!(state(&wh)["sessions"]["claude"]["mode"], "default");
+        assert!(!lab.project.join("asked.txt").exists());
+        drop(wh);
+
+        let wh = claude(&["--allow-skipping-permissions"]);
+        assert_eq!(ask(&wh, "tool: touch unasked.txt")["stage"], "finished");
+        assert_eq!(state(&wh)["sessions"]["claude"]["mode"], "bypassPermissions", "whoever may is let");
+        assert!(lab.project.join("unasked.txt").exists());
     });
 }

@@ -1,5 +1,6 @@
 //! What Codex asks, and what becomes of the answers.
 
+use std::fs;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ fn patch() -> String {
 #[test]
 fn a_change_is_asked_for_with_its_difference() {
     Lab::inside("space::codex::asking::a_change_is_asked_for_with_its_difference", |lab| {
-        std::fs::write(lab.project.join("old.txt"), "one\ntwo\n").unwrap();
+        fs::write(lab.project.join("old.txt"), "one\ntwo\n").unwrap();
         let wh = codex(lab, &["--mode", "untrusted"]);
         let asked = asked(&wh, &patch(), "r1");
         assert_eq!(asked["title"], "May Codex change these files?");
@@ -71,8 +72,8 @@ fn a_change_is_asked_for_with_its_difference() {
         assert_eq!(sides, [new, old]);
         assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_once")).status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
-        assert_eq!(std::fs::read_to_string(lab.project.join("old.txt")).unwrap(), "one\n2\n");
-        assert_eq!(std::fs::read_to_string(lab.project.join("new.txt")).unwrap(), "hello\n");
+        assert_eq!(fs::read_to_string(lab.project.join("old.txt")).unwrap(), "one\n2\n");
+        assert_eq!(fs::read_to_string(lab.project.join("new.txt")).unwrap(), "hello\n");
     });
 }
 
@@ -95,7 +96,7 @@ fn what_is_allowed_always_is_not_asked_again() {
         let asked = asked(&wh, "tool: touch always.txt", "r1");
         assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_always")).status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
-        std::fs::remove_file(lab.project.join("always.txt")).unwrap();
+        fs::remove_file(lab.project.join("always.txt")).unwrap();
         assert_eq!(ask(&wh, "tool: touch always.txt")["stage"], "finished");
         assert!(lab.project.join("always.txt").exists(), "it ran without a question");
     });
@@ -133,5 +134,21 @@ fn esc_interrupts_and_the_open_question_closes_by_itself() {
         assert_eq!(answer(&wh, id(&asked), "accept").status, 409);
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
         assert!(!lab.project.join("never.txt").exists());
+    });
+}
+
+#[test]
+fn a_person_is_asked_whatever_its_configuration_says() {
+    Lab::inside("space::codex::asking::a_person_is_asked_whatever_its_configuration_says", |lab| {
+        let file = lab.home.join(".codex/config.toml");
+        let configuration = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("approvals_reviewer = \"auto_review\"\n{configuration}")).unwrap();
+        let wh = codex(lab, &[]);
+        let call = json!({"cmd": "touch x.txt", "sandbox_permissions": "require_escalated", "justification": "x"});
+        let asked = asked(&wh, &format!("call: exec_command {call}"), "r1");
+        assert!(asked["details"].to_string().contains("touch x.txt"), "{asked}");
+        assert_eq!(answer(&wh, id(&asked), &option(&asked, "allow_once")).status, 200);
+        assert_eq!(finished(&wh, "r1")["stage"], "finished");
+        assert!(lab.project.join("x.txt").exists());
     });
 }

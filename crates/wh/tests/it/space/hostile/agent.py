@@ -62,6 +62,7 @@ class Gemini:
             request = hear()
             method, id = request.get("method"), request.get("id")
             if method == "initialize":
+                flood_first(self)
                 put({"jsonrpc": "2.0", "id": id, "result": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}})
             elif method in ("session/new", "session/load"):
                 put({"jsonrpc": "2.0", "id": id, "result": {"sessionId": "s"}})
@@ -115,6 +116,8 @@ class Codex:
             request = hear()
             method, id = request.get("method"), request.get("id")
             if method == "initialize":
+                self.open = None
+                flood_first(self)
                 put({"id": id, "result": {"userAgent": "codex/0.0.1"}})
             elif method == "turn/start":
                 self.open = None
@@ -179,11 +182,19 @@ class Claude:
             request = hear()
             if request["type"] == "control_request":
                 id = request["request_id"]
+                self.open = None
+                flood_first(self)
                 put({"type": "control_response", "response": {"subtype": "success", "request_id": id, "response": {}}})
             elif request["type"] == "user":
                 self.open = None
                 content = request["message"]["content"]
                 do(self, content if isinstance(content, str) else content[0]["text"])
+
+
+def flood_first(agent):
+    """Says much before it says who it is, where that is wanted."""
+    for _ in range(int(os.environ.pop("FLOOD_FIRST", "0"))):
+        agent.say("x" * 100_000)
 
 
 def do(agent, deed):
