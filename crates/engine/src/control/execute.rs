@@ -15,6 +15,8 @@ use wh_core::space::receipt::{Receipt, Stage};
 use wh_core::space::{ItemId, ParticipantId};
 use wh_wire::socket::{ControlAction, ControlAnswer, ControlResult, Decision};
 
+use super::told::told;
+
 /// How long a turn that is interrupted for a text may take to end.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -168,8 +170,8 @@ impl Agent<'_> {
                 }
             }
             Deed::Interrupt => {
-                let told = self.command(id, Command::Interrupt(Some(self.agent.clone()))).await;
-                Outcome::Known(told.map_or_else(|came| came, |()| Came::ok("the agent was told to stop")))
+                let given = self.command(id, Command::Interrupt(Some(self.agent.clone()))).await;
+                told(given, self.conversation, self.id, patience, "the agent was told to stop").await
             }
             Deed::Answer(answer) => {
                 let question = ItemId::from(answer.question_id.as_str());
@@ -177,8 +179,8 @@ impl Agent<'_> {
                     Ok(answer) => answer,
                     Err(came) => return Outcome::Known(came),
                 };
-                let told = self.command(id, Command::Answer { question, answer }).await;
-                Outcome::Known(told.map_or_else(|came| came, |()| Came::ok("the agent has the answer")))
+                let given = self.command(id, Command::Answer { question, answer }).await;
+                told(given, self.conversation, self.id, patience, "the agent has the answer").await
             }
         }
     }

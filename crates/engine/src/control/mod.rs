@@ -7,5 +7,6 @@ mod controller;
 mod execute;
 mod private;
 pub mod teams;
+mod told;
 
 pub use controller::{Controller, Parts};

@@ -3,7 +3,7 @@
 
 use wh_claude::{Error, protocol};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Outcome, Report};
+use wh_core::space::harness::{Deed, Outcome, Report};
 
 use super::super::calls::Checkpoint;
 use super::{Done, Live, Unheard};
@@ -95,11 +95,14 @@ impl Live {
         Ok(())
     }
 
-    pub(super) fn interrupt(&mut self) {
-        if self.work.is_busy() {
-            self.work.interrupted = true;
-            self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
+    pub(super) async fn interrupt(&mut self) -> Result<(), Unheard> {
+        if !self.work.is_busy() {
+            // What there was to stop is over.
+            return self.tell(Report::Did(Deed::Interrupt, Ok(()))).await;
         }
+        self.work.interrupted = true;
+        self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
+        Ok(())
     }
 
     /// A prompt was written, or could not be.
