@@ -1,5 +1,6 @@
 //! The daemon with its doors, as its users have it: the real binary, a real socket, several shells.
 
+mod deaf;
 mod examples;
 mod house;
 mod http;
