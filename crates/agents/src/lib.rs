@@ -11,6 +11,7 @@ pub mod codex;
 pub mod demo;
 pub mod kept;
 pub mod manage;
+mod meanwhile;
 pub mod port;
 pub mod program;
 pub mod rpc;

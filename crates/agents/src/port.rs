@@ -7,14 +7,16 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use wh_core::space::bounds::Bounds;
 use wh_core::space::extent::size;
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::item::Level;
 use wh_core::space::roster::{Abilities, LoginMethod, LogoutDone, McpServer, ModelCard};
+use wh_pipe::Leash;
 
 use crate::kept::{self, Loss, MOST_KEPT};
 use crate::manage::{self, LoginWay};
@@ -27,6 +29,15 @@ const ORDERS: usize = 64;
 
 /// Reports that may wait to be read. Beyond that the agent waits: nothing it says is dropped.
 const REPORTS: usize = 256;
+
+/// How long a turn may go on after its agent was told to stop.
+pub(crate) const STOPPING: Duration = Duration::from_secs(5);
+
+/// How long an agent may take to read something short.
+pub(crate) const READING: Duration = Duration::from_secs(5);
+
+/// Why something short was not written in [`READING`].
+pub(crate) const NOT_READING: &str = "it does not read its input";
 
 /// A kind of program that does the work.
 pub trait Agent: Send + Sync {
@@ -376,6 +387,29 @@ pub struct Harness {
     pub reports: mpsc::Receiver<Report>,
     /// What it said beyond what is shown.
     pub kept: kept::Kept,
+    /// For when it does not end.
+    pub force: Force,
+}
+
+/// The last resort against an agent that was told to end and does not: nothing it does, and nothing that its harness waits
+/// for, can keep it.
+#[derive(Debug, Clone, Default)]
+pub struct Force {
+    leash: Leash,
+    task: Option<AbortHandle>,
+}
+
+impl Force {
+    /// Kills its processes, at once. Its harness sees that they are gone, and says so.
+    pub fn kill(&self) {
+        self.leash.pull();
+    }
+
+    /// Kills its processes and ends its harness too, without a word.
+    pub fn abort(&self) {
+        self.leash.pull();
+        self.task.iter().for_each(AbortHandle::abort);
+    }
 }
 
 /// The other ends of a [`Harness`], as the task behind it holds them.
@@ -385,6 +419,8 @@ pub struct Inside {
     pub orders: mpsc::Receiver<Order>,
     /// What it says. A report that cannot be sent is an end.
     pub reports: Reports,
+    /// What its processes are launched with.
+    pub leash: Leash,
 }
 
 /// The way of what an agent says. Nothing passes that is too large to be held: the rest of it is [kept](kept::Kept).
@@ -451,9 +487,19 @@ impl Harness {
         Self::with_depths(ORDERS, REPORTS)
     }
 
+    /// One whose task this is. Must be called within a runtime.
+    pub fn run<F>(work: impl FnOnce(Inside) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (mut harness, inside) = Self::new();
+        harness.force.task = Some(tokio::spawn(work(inside)).abort_handle());
+        harness
+    }
+
     /// The same, which reports these things before anything else. Must be called within a runtime.
     pub fn announcing(self, first: Vec<Report>) -> Self {
-        let Self { orders, mut reports, kept } = self;
+        let Self { orders, mut reports, kept, force } = self;
         let (report, heard) = mpsc::channel(REPORTS);
         tokio::spawn(async move {
             for news in first {
@@ -473,7 +519,7 @@ impl Harness {
                 }
             }
         });
-        Self { orders, reports: heard, kept }
+        Self { orders, reports: heard, kept, force }
     }
 
     /// The same, with as many orders and reports waiting at most.
@@ -482,7 +528,9 @@ impl Harness {
         let (sender, reports) = mpsc::channel(most_reports);
         let kept = kept::Kept::default();
         let inside = Reports { sender, bounds: Arc::default(), kept: kept.clone() };
-        (Self { orders: order, reports, kept }, Inside { orders, reports: inside })
+        let force = Force::default();
+        let leash = force.leash.clone();
+        (Self { orders: order, reports, kept, force }, Inside { orders, reports: inside, leash })
     }
 }
 

@@ -46,6 +46,7 @@ pub struct Options {
     pub(crate) environment: BTreeMap<OsString, Option<OsString>>,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) keeper: Option<Vec<OsString>>,
+    pub(crate) leash: Option<wh_pipe::Leash>,
     pub(crate) model: Option<String>,
     pub(crate) permission_mode: Option<PermissionMode>,
     pub(crate) may_bypass: bool,
@@ -90,6 +91,7 @@ impl Options {
             environment: BTreeMap::new(),
             arguments: Vec::new(),
             keeper: None,
+            leash: None,
             model: None,
             permission_mode: None,
             may_bypass: false,
@@ -139,6 +141,12 @@ impl Options {
     /// The command of a keeper, which ends everything that Claude Code has started when we are killed.
     pub fn keeper(mut self, command: impl IntoIterator<Item = OsString>) -> Self {
         self.keeper = Some(command.into_iter().collect());
+        self
+    }
+
+    /// What kills it and all that it has started, whoever else holds it.
+    pub fn leash(mut self, leash: wh_pipe::Leash) -> Self {
+        self.leash = Some(leash);
         self
     }
 
@@ -289,6 +297,7 @@ impl Options {
         launch.arguments = self.command_line();
         launch.directory.clone_from(&self.directory);
         launch.keeper.clone_from(&self.keeper);
+        launch.leash.clone_from(&self.leash);
         let set = |value: &str| Some(OsString::from(value));
         launch.environment = BTreeMap::from([
             // Claude Code refuses to run within itself, and these change what its runtime does or prints.

@@ -57,8 +57,13 @@ pub enum SpaceRequest {
         /// The way back.
         reply: oneshot::Sender<Result<Piece, NoPiece>>,
     },
-    /// End every agent, in order.
-    End(oneshot::Sender<()>),
+    /// End every agent.
+    End {
+        /// At once, and not in steps.
+        now: bool,
+        /// The way back.
+        reply: oneshot::Sender<()>,
+    },
 }
 
 impl fmt::Debug for SpaceRequest {
@@ -70,7 +75,7 @@ impl fmt::Debug for SpaceRequest {
             Self::Updates { .. } => "Updates",
             Self::Roster(_) => "Roster",
             Self::Piece { .. } => "Piece",
-            Self::End(_) => "End",
+            Self::End { .. } => "End",
         })
     }
 }
@@ -229,9 +234,9 @@ impl Space {
         asked.await.map_err(|Gone| Refusal::NobodyThere)?
     }
 
-    /// Ends every agent, and waits until they are gone.
-    pub async fn end(&self) -> Result<(), Gone> {
-        self.ask(SpaceRequest::End).await
+    /// Ends every agent, in steps or at once, and waits until they are gone. One that does not end in time is killed.
+    pub async fn end(&self, now: bool) -> Result<(), Gone> {
+        self.ask(|reply| SpaceRequest::End { now, reply }).await
     }
 }
 

@@ -23,6 +23,7 @@
 
 mod find;
 pub mod keeper;
+mod leash;
 pub mod lines;
 pub mod pending;
 pub mod process;
@@ -35,6 +36,7 @@ pub mod tree;
 pub mod writer;
 
 pub use find::find;
+pub use leash::Leash;
 pub use lines::{Line, Lines};
 pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, Pending, Waiting};

@@ -132,10 +132,12 @@ impl Agent for Acp {
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
             let start = self.entry.program.complete(start);
-            let launch = self.launch(&start)?;
-            let (harness, inside) = Harness::new();
-            tokio::spawn(harness::run(self.entry.clone(), launch, start, inside));
-            Ok(harness)
+            let mut launch = self.launch(&start)?;
+            let entry = self.entry.clone();
+            Ok(Harness::run(|inside| {
+                launch.leash = Some(inside.leash.clone());
+                harness::run(entry, launch, start, inside)
+            }))
         })
     }
 }

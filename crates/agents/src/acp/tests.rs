@@ -3,6 +3,7 @@
 mod asking;
 mod choosing;
 mod lasting;
+mod told;
 mod turns;
 
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Order, Outcome, Report};
+use wh_core::space::harness::{Deed, Order, Outcome, Report};
 use wh_core::space::item::{Body, Level};
 
 use super::table::{Account, Authenticate, Entry, Quirks};

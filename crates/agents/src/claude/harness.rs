@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use wh_claude::{Connection, Error, Events, protocol};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Order, Report, Usage};
+use wh_core::space::harness::{Call, Capabilities, Deed, Order, Report, Usage};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_core::space::question::Answer;
 
@@ -30,8 +30,10 @@ use work::{Prompt, Work};
 pub(super) enum Done {
     /// The prompt of this turn was written, or not.
     Sent(TurnId, Result<(), Error>),
-    /// An answer was written, or not.
+    /// An answer that nobody gave was written, or not.
     Answered(Result<bool, Error>),
+    /// The answer to the question of this key was written, or not.
+    Passed(String, Result<bool, Error>),
     /// Another model.
     Model(String, Result<(), Error>),
     /// Another mode.
@@ -98,7 +100,7 @@ impl Live {
                 }
                 self.prompt(Prompt { turn, text });
             }
-            Order::Answer { question, answer } => self.answer(&question, answer).await?,
+            Order::Answer { question, answer } => self.answer(question, answer).await?,
             Order::Interrupt => self.interrupt().await?,
             Order::SetModel(model) => self.aside(|connection| async move {
                 let wanted = (model != "default").then_some(model.as_str());
@@ -112,7 +114,9 @@ impl Live {
                 }),
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-                    self.tell(Report::Notice(Level::Warning, format!("{error}{hint}"))).await?;
+                    let why = format!("{error}{hint}");
+                    self.tell(Report::Notice(Level::Warning, why.clone())).await?;
+                    self.tell(Report::Did(Deed::Mode(mode), Err(why))).await?;
                 }
             },
             Order::Call { id, call: Call::Restart } => return Ok(Next::Anew(id)),
@@ -137,16 +141,23 @@ impl Live {
         });
     }
 
-    async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
-        let Some((id, part)) = questions::parse(key) else { return Ok(()) };
-        let Some(open) = self.open.get_mut(id) else { return Ok(()) };
+    async fn answer(&mut self, key: String, answer: Answer) -> Result<(), Unheard> {
+        let asked = questions::parse(&key).and_then(|(id, part)| Some((id, part, self.open.get_mut(id)?)));
+        let Some((id, part, open)) = asked else {
+            let why = "the question is not open any more".to_owned();
+            return self.tell(Report::Did(Deed::Answer(key), Err(why))).await;
+        };
         if let (Some(why), Some((question, _))) = (open.objection(&answer), open.parts.get(part)) {
             let question = question.clone();
-            self.tell(Report::Notice(Level::Warning, why)).await?;
-            return self.tell(Report::Asked { key: key.to_owned(), question }).await;
+            self.tell(Report::Notice(Level::Warning, why.clone())).await?;
+            self.tell(Report::Did(Deed::Answer(key.clone()), Err(why))).await?;
+            return self.tell(Report::Asked { key, question }).await;
         }
-        let Some(reply) = open.answer(part, answer) else { return Ok(()) };
-        let Some(open) = self.open.remove(id) else { return Ok(()) };
+        // Claude Code gets the answers to all parts at once.
+        let Some((reply, open)) = open.answer(part, answer).and_then(|reply| Some((reply, self.open.remove(id)?)))
+        else {
+            return self.tell(Report::Did(Deed::Answer(key), Ok(()))).await;
+        };
         let denied = matches!(&reply, protocol::Answer::Permission(protocol::PermissionResult::Deny { .. }));
         if let Some(call) = open.tool_use_id() {
             if denied {
@@ -156,7 +167,7 @@ impl Live {
             }
         }
         let id = id.to_owned();
-        self.aside(|connection| async move { Done::Answered(connection.answer(&id, reply).await) });
+        self.aside(|connection| async move { Done::Passed(key, connection.answer(&id, reply).await) });
         Ok(())
     }
 
@@ -164,29 +175,45 @@ impl Live {
     async fn done(&mut self, done: Done) -> Result<(), Unheard> {
         match done {
             Done::Sent(turn, outcome) => self.sent(&turn, outcome).await,
-            Done::Answered(Ok(_)) | Done::Interrupted(Ok(())) => Ok(()),
+            Done::Answered(Ok(_)) => Ok(()),
             Done::Answered(Err(error)) => {
                 self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await
             }
+            Done::Passed(key, Ok(written)) => {
+                let outcome = if written { Ok(()) } else { Err("the question is not open any more".to_owned()) };
+                self.tell(Report::Did(Deed::Answer(key), outcome)).await
+            }
+            Done::Passed(key, Err(error)) => {
+                self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await?;
+                self.tell(Report::Did(Deed::Answer(key), Err(error.to_string()))).await
+            }
             Done::Model(model, Ok(())) => {
-                self.capabilities.model = Some(model);
-                self.tell(Report::Ready(self.capabilities.clone())).await
+                self.capabilities.model = Some(model.clone());
+                self.tell(Report::Ready(self.capabilities.clone())).await?;
+                self.tell(Report::Did(Deed::Model(model), Ok(()))).await
             }
             Done::Mode(mode, Ok(())) => {
-                self.capabilities.mode = Some(mode);
-                self.tell(Report::Ready(self.capabilities.clone())).await
+                self.capabilities.mode = Some(mode.clone());
+                self.tell(Report::Ready(self.capabilities.clone())).await?;
+                self.tell(Report::Did(Deed::Mode(mode), Ok(()))).await
             }
-            Done::Model(_, Err(error)) | Done::Mode(_, Err(error)) => {
-                self.tell(Report::Notice(Level::Warning, error.to_string())).await?;
-                // What was said to be chosen is not: the old choice stands.
-                self.tell(Report::Ready(self.capabilities.clone())).await
-            }
+            Done::Model(model, Err(error)) => self.declined(Deed::Model(model), &error).await,
+            Done::Mode(mode, Err(error)) => self.declined(Deed::Mode(mode), &error).await,
+            Done::Interrupted(Ok(())) => self.tell(Report::Did(Deed::Interrupt, Ok(()))).await,
             Done::Interrupted(Err(error)) => {
                 self.work.not_interrupted();
-                self.tell(Report::Notice(Level::Warning, format!("not interrupted: {error}"))).await
+                self.tell(Report::Notice(Level::Warning, format!("not interrupted: {error}"))).await?;
+                self.tell(Report::Did(Deed::Interrupt, Err(error.to_string()))).await
             }
             Done::Called(id, outcome) => self.called(id, outcome).await,
         }
+    }
+
+    /// It does not want another model or mode: the old choice stands.
+    async fn declined(&mut self, deed: Deed, error: &Error) -> Result<(), Unheard> {
+        self.tell(Report::Notice(Level::Warning, error.to_string())).await?;
+        self.tell(Report::Ready(self.capabilities.clone())).await?;
+        self.tell(Report::Did(deed, Err(error.to_string()))).await
     }
 
     /// Answers a call, once.

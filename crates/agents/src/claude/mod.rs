@@ -203,9 +203,8 @@ impl Agent for Claude {
         Box::pin(async move {
             let start = self.program.complete(start);
             let options = self.options(&start)?;
-            let (harness, inside) = Harness::new();
-            tokio::spawn(harness::run(options, self.program.clone(), start, inside));
-            Ok(harness)
+            let program = self.program.clone();
+            Ok(Harness::run(|inside| harness::run(options.leash(inside.leash.clone()), program, start, inside)))
         })
     }
 }

@@ -3,6 +3,7 @@
 
 mod life;
 mod news;
+mod told;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -11,9 +12,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
-use wh_core::space::item::{Level, ToolStatus};
-use wh_core::space::question::Answer;
+use wh_core::space::harness::{Call, Capabilities, Deed, Order, Outcome, Report};
+use wh_core::space::item::Level;
 use wh_pipe::Launch;
 use wh_wire::codex::{self as wire, Account, Settings, Started, Thread, ThreadStatus};
 
@@ -21,8 +21,8 @@ use super::items::Items;
 use super::modes::{self, Mode};
 use super::questions::{self, Open};
 use super::{LOG_IN, TITLE};
-use crate::port::{Inside, Reports, Start, Unheard};
-use crate::rpc::{Events, Incoming, Peer, RpcError};
+use crate::port::{Inside, Reports, STOPPING, Start, Unheard};
+use crate::rpc::{Events, Incoming, Peer, Reply, RpcError};
 
 pub(super) use life::run;
 
@@ -40,6 +40,12 @@ pub(super) struct Ways {
 /// What a task of its own has come to.
 #[derive(Debug)]
 pub(super) enum Done {
+    /// The prompt of a turn was written, or not.
+    Sent(TurnId, Result<Reply, RpcError>),
+    /// The answer to the question of this key was written, or not.
+    Answered(String, Result<(), String>),
+    /// It has this choice for the conversation, or it waits for the next turn; or Codex does not want it.
+    Chosen(Deed, Choice, Result<(), RpcError>),
     /// A turn was taken, or not.
     Turn(TurnId, Result<Value, RpcError>),
     /// The turn was interrupted, or not.
@@ -73,9 +79,13 @@ struct Turn {
     native: Option<String>,
     /// The reply has come.
     replied: bool,
+    written: bool,
     submitted: bool,
     begun: bool,
-    interrupted: bool,
+    /// Somebody wants it to stop, and until when it has to.
+    interrupted: Option<Instant>,
+    /// Interrupts that Codex has not taken.
+    untaken: usize,
 }
 
 /// What has to be over before the next prompt.
@@ -167,6 +177,8 @@ enum Heard {
     Done(Done),
     /// Nothing, for long.
     Silence,
+    /// The turn should have stopped by now.
+    Overdue,
 }
 
 /// An error in words, with what to do about it where that is known.
@@ -228,33 +240,43 @@ impl Live {
     async fn order(&mut self, order: Order) -> Result<Next, Unheard> {
         match order {
             Order::Prompt { turn, text, .. } => self.prompt(turn, text).await?,
-            Order::Answer { question, answer } => self.answer(&question, answer).await?,
+            Order::Answer { question, answer } => self.answer(question, answer).await?,
             Order::Interrupt => match self.waiting.take() {
-                Some((turn, _)) => self.tell(Report::Ended(turn, Outcome::Cancelled)).await?,
-                None => {
-                    if let Some(turn) = &mut self.turn {
-                        turn.interrupted = true;
-                    }
-                    self.interrupt();
+                Some((turn, _)) => {
+                    self.tell(Report::Did(Deed::Interrupt, Ok(()))).await?;
+                    self.tell(Report::Ended(turn, Outcome::Cancelled)).await?;
                 }
+                None => match &mut self.turn {
+                    Some(turn) => {
+                        turn.interrupted.get_or_insert_with(|| Instant::now() + STOPPING);
+                        turn.untaken += 1;
+                        self.interrupt();
+                    }
+                    // What there was to stop is over.
+                    None => self.tell(Report::Did(Deed::Interrupt, Ok(()))).await?,
+                },
             },
             Order::SetModel(model) => {
+                let before = self.choice.clone();
                 self.capabilities.model = Some(model.clone());
                 self.choice.model = Some(model.clone());
-                self.pending.model = Some(model);
-                self.settle().await?;
+                self.pending.model = Some(model.clone());
+                self.settle(Deed::Model(model), before).await?;
             }
             Order::SetMode(mode) => match modes::find(&mode, self.start.may_skip_permissions) {
                 Ok(mode) => {
+                    let before = self.choice.clone();
                     self.capabilities.mode = Some(mode.id.to_owned());
                     self.choice.mode = Some(mode);
                     self.pending.mode = Some(mode);
-                    self.settle().await?;
+                    self.settle(Deed::Mode(mode.id.to_owned()), before).await?;
                 }
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-                    self.tell(Report::Notice(Level::Warning, format!("{error}{hint}"))).await?;
+                    let why = format!("{error}{hint}");
+                    self.tell(Report::Notice(Level::Warning, why.clone())).await?;
                     self.tell(Report::Ready(self.capabilities.clone())).await?;
+                    self.tell(Report::Did(Deed::Mode(mode), Err(why))).await?;
                 }
             },
             Order::Call { id, call: Call::Restart } => return Ok(Next::Anew(id)),
@@ -280,13 +302,10 @@ impl Live {
     }
 
     /// A choice holds from the next turn on; where Codex takes it for the conversation too, it has it at once.
-    async fn settle(&mut self) -> Result<(), Unheard> {
+    async fn settle(&mut self, deed: Deed, before: Choice) -> Result<(), Unheard> {
         let params = wire::settings(&self.thread, &self.pending.settings());
-        let peer = self.peer.clone();
-        tokio::spawn(async move {
-            if let Err(error) = peer.request("thread/settings/update", params).await {
-                tracing::debug!(%error, "the choice waits for the next turn");
-            }
+        self.aside(|peer| async move {
+            Done::Chosen(deed, before, peer.request("thread/settings/update", params).await.map(drop))
         });
         self.tell(Report::Ready(self.capabilities.clone())).await
     }
@@ -300,25 +319,20 @@ impl Live {
         let params = wire::turn(&self.thread, &text, &sent.settings());
         self.heard = Instant::now();
         self.early.clear();
+        self.turn = Some(Turn {
+            id: turn.clone(),
+            sent,
+            native: None,
+            replied: false,
+            written: false,
+            submitted: false,
+            begun: false,
+            interrupted: None,
+            untaken: 0,
+        });
         // Whether it takes it may take any time; if it never says, silence is noticed.
-        match self.peer.begin("turn/start", params, None).await {
-            Ok(reply) => {
-                let id = turn.clone();
-                self.turn = Some(Turn {
-                    id: turn.clone(),
-                    sent,
-                    native: None,
-                    replied: false,
-                    submitted: false,
-                    begun: false,
-                    interrupted: false,
-                });
-                self.aside(|_| async move { Done::Turn(id, reply.wait().await) });
-                self.tell(Report::Delivered(turn)).await?;
-                if std::mem::replace(&mut self.spoken, true) { Ok(()) } else { self.tell_kept().await }
-            }
-            Err(error) => self.tell(Report::Ended(turn, Outcome::Failed(error.to_string()))).await,
-        }
+        self.aside(|peer| async move { Done::Sent(turn, peer.begin("turn/start", params, None).await) });
+        Ok(())
     }
 
     /// Sends a prompt that has waited.
@@ -332,43 +346,27 @@ impl Live {
 
     /// Asks for the end of the turn, as soon as there is one to end.
     fn interrupt(&self) {
-        let Some(turn) = self.turn.as_ref().filter(|turn| turn.interrupted) else { return };
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.interrupted.is_some()) else { return };
         let Some(native) = &turn.native else { return };
         let (id, params) = (turn.id.clone(), wire::interrupt(&self.thread, native));
         self.aside(|peer| async move { Done::Interrupted(id, peer.request("turn/interrupt", params).await.map(drop)) });
-    }
-
-    async fn answer(&mut self, key: &str, answer: Answer) -> Result<(), Unheard> {
-        let Some((number, part)) = questions::parse(key) else { return Ok(()) };
-        let Some(open) = self.open.get_mut(&number) else { return Ok(()) };
-        if let Some(why) = open.objection(part, &answer) {
-            let question = open.parts[part].0.clone();
-            self.tell(Report::Notice(Level::Warning, why)).await?;
-            return self.tell(Report::Asked { key: key.to_owned(), question }).await;
-        }
-        let Some(reply) = open.answer(part, answer) else { return Ok(()) };
-        let Some(open) = self.open.remove(&number) else { return Ok(()) };
-        if reply.allows
-            && let Some(report) = open.item().and_then(|item| self.items.waits(item, ToolStatus::Running))
-        {
-            self.tell(report).await?;
-        }
-        if let Err(error) = self.peer.answer(&open.id, reply.result).await {
-            return self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await;
-        }
-        let native = self.turn.as_ref().and_then(|turn| turn.native.as_ref());
-        if let (Some(reason), Some(native)) = (reply.reason, native) {
-            // A refusal takes no words: they are said in the same turn.
-            let params = wire::steer(&self.thread, native, &reason);
-            self.aside(|peer| async move { Done::Steered(peer.request("turn/steer", params).await.map(drop)) });
-        }
-        Ok(())
     }
 
     /// What came of something that took its time.
     async fn done(&mut self, done: Done) -> Result<(), Unheard> {
         match done {
             Done::Turn(id, outcome) => self.replied(&id, outcome).await,
+            Done::Sent(id, outcome) => self.sent(id, outcome).await,
+            Done::Answered(key, outcome) => {
+                if let Err(error) = &outcome {
+                    self.tell(Report::Notice(Level::Error, format!("the answer was not sent: {error}"))).await?;
+                }
+                self.tell(Report::Did(Deed::Answer(key), outcome)).await
+            }
+            Done::Chosen(deed, before, outcome) => self.chosen(deed, before, outcome).await,
+            Done::Interrupted(id, Ok(())) if self.turn.as_ref().is_some_and(|turn| turn.id == id) => {
+                self.taken(Ok(())).await
+            }
             Done::Interrupted(_, Ok(())) | Done::Steered(Ok(())) => Ok(()),
             Done::Interrupted(id, Err(error)) => {
                 let Some(turn) = self.turn.as_ref().filter(|turn| turn.id == id) else { return Ok(()) };
@@ -376,7 +374,8 @@ impl Live {
                     // It has not come so far; its first word brings the next attempt.
                     (false, _) => Ok(()),
                     (true, ThreadStatus::Active) => {
-                        self.tell(Report::Notice(Level::Warning, format!("not interrupted: {error}"))).await
+                        self.tell(Report::Notice(Level::Warning, format!("not interrupted: {error}"))).await?;
+                        self.taken(Err(&error.to_string())).await
                     }
                     // There is nothing to interrupt: its end was lost.
                     (true, _) => self.end_turn(Outcome::Cancelled).await,
@@ -414,13 +413,16 @@ impl Live {
 
     /// The prompt was taken, or not.
     async fn replied(&mut self, id: &TurnId, outcome: Result<Value, RpcError>) -> Result<(), Unheard> {
-        let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else { return Ok(()) };
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else {
+            self.given_up(id, outcome);
+            return Ok(());
+        };
         turn.replied = true;
         match outcome {
             Ok(reply) => {
                 turn.native = wire::Turn::read(&reply["turn"]).map(|turn| turn.id).or(turn.native.take());
                 let ended = self.early.iter().position(|early| Some(&early.id) == turn.native.as_ref());
-                let interrupted = turn.interrupted;
+                let interrupted = turn.interrupted.is_some();
                 self.submitted().await?;
                 if let Some(ended) = ended {
                     let ended = self.early.swap_remove(ended);
@@ -445,6 +447,7 @@ impl Live {
     }
 
     async fn submitted(&mut self) -> Result<(), Unheard> {
+        self.delivered().await?;
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.submitted) else { return Ok(()) };
         turn.submitted = true;
         let id = turn.id.clone();
@@ -468,6 +471,12 @@ impl Live {
         let reports = self.items.end();
         self.tell_all(reports).await?;
         self.withdraw_all().await?;
+        // What was to be stopped is over; but one that is gone was not told.
+        let told = match &outcome {
+            Outcome::Failed(why) => Err(why.as_str()),
+            Outcome::Completed | Outcome::Cancelled => Ok(()),
+        };
+        self.taken(told).await?;
         match self.turn.take() {
             Some(turn) => self.tell(Report::Ended(turn.id, outcome)).await,
             None => Ok(()),

@@ -126,11 +126,12 @@ impl Agent for Codex {
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
             let start = self.program.complete(start);
-            let launch = self.launch(&start)?;
+            let mut launch = self.launch(&start)?;
             let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions)).transpose()?;
-            let (harness, inside) = Harness::new();
-            tokio::spawn(harness::run(Ways { launch, start, mode, inside, silence: SILENCE }));
-            Ok(harness)
+            Ok(Harness::run(|inside| {
+                launch.leash = Some(inside.leash.clone());
+                harness::run(Ways { launch, start, mode, inside, silence: SILENCE })
+            }))
         })
     }
 }

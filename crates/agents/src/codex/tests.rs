@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Order, Outcome, Report};
+use wh_core::space::harness::{Call, Deed, Order, Outcome, Report};
 use wh_core::space::item::{Body, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_pipe::Launch;
@@ -476,4 +476,70 @@ async fn it_says_by_what_it_can_be_gone_on_with_once_something_was_said() {
     let spoken = bench.until(|report| matches!(report, Report::Kept(_))).await;
     assert_eq!(kept(&spoken), [Some("U".to_owned())]);
     assert!(spoken.iter().any(|report| matches!(report, Report::Delivered(_))), "{spoken:?}");
+}
+
+/// Shakes hands, and reads nothing more; nor does it end when it is told to.
+const DEAF: &str = "trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done";
+
+fn long(turn: &str) -> Order {
+    let text = "long ".repeat(100 * 1024);
+    Order::Prompt { turn: TurnId::from(turn), item: "m".into(), text, attachments: Vec::new() }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_ends_when_it_is_told_to() {
+    let mut bench = Bench::new(DEAF);
+    bench.order(long("t1")).await;
+    bench.until(|report| matches!(report, Report::Ready(_))).await;
+    bench.harness.orders = Harness::new().0.orders;
+    let reports = bench.until(|report| matches!(report, Report::Gone(_))).await;
+    assert_eq!(reports.last(), Some(&Report::Gone(None)));
+    assert!(!reports.iter().any(|report| matches!(report, Report::Delivered(_))), "{reports:?}");
+}
+
+#[tokio::test]
+async fn an_interrupted_turn_ends_also_when_nothing_more_is_said_of_it() {
+    let script = r#"
+        hello; next; turn
+        next; reply '{}'
+        next; done_with; reply '{"turn":{"id":"O","status":"inProgress"}}'; message there
+        say turn/completed '"turn":{"id":"O","status":"completed"}'
+        while :; do next; done"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    bench.until(|report| matches!(report, Report::Started(_))).await;
+    bench.order(Order::Interrupt).await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!(outcome, Outcome::Cancelled);
+    assert!(reports.contains(&Report::Did(Deed::Interrupt, Ok(()))), "{reports:?}");
+    assert!(notices(&reports).contains("was told to stop"), "{reports:?}");
+    bench.prompt("t2").await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["there"]), "the late end is of no turn");
+}
+
+#[tokio::test]
+async fn an_interrupt_that_is_not_taken_is_told_to_have_failed() {
+    let mut bench = Bench::new(DEAF);
+    bench.order(long("t1")).await;
+    bench.order(Order::Interrupt).await;
+    let (outcome, reports) = bench.ended().await;
+    assert_eq!(outcome, Outcome::Cancelled);
+    assert!(reports.iter().any(|report| matches!(report, Report::Did(Deed::Interrupt, Err(_)))), "{reports:?}");
+}
+
+#[tokio::test]
+async fn a_model_that_it_does_not_want_is_not_chosen() {
+    let script = r#"
+        hello; next; reply '{}'
+        next; echo "{\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such model\"}}"
+        while :; do next; done"#;
+    let mut bench = Bench::new(script);
+    for (model, taken) in [("n", Ok(())), ("o", Err("no such model".to_owned()))] {
+        bench.order(Order::SetModel(model.to_owned())).await;
+        let reports = bench.until(|report| matches!(report, Report::Did(..))).await;
+        assert_eq!(reports.last(), Some(&Report::Did(Deed::Model(model.to_owned()), taken)));
+        let can = reports.iter().rev().find_map(|one| if let Report::Ready(can) = one { Some(can) } else { None });
+        assert_eq!(can.unwrap().model.as_deref(), Some("n"));
+    }
 }

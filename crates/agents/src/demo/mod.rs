@@ -23,8 +23,8 @@ use wh_core::space::harness::Named;
 use wh_core::space::roster::{Abilities, ModelCard};
 
 use crate::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, ManageError, Readiness, Resume, Start,
-    StartError, Surroundings,
+    Agent, AgentFacts, BoxFuture, Harness, Installation, Login, ManageError, Readiness, Resume, Start, StartError,
+    Surroundings,
 };
 use character::{Character, Mode, Model, known, models, modes};
 use kept::{Conversation, Shelf};
@@ -128,7 +128,9 @@ impl Demo {
         Ok((options, beginning))
     }
 
-    fn perform(&self, start: &Start, inside: Inside) -> Result<(), StartError> {
+    /// Runs one behind channels of one's own.
+    #[cfg(test)]
+    fn perform(&self, start: &Start, inside: crate::port::Inside) -> Result<(), StartError> {
         let (options, beginning) = self.prepare(start)?;
         tokio::spawn(Stage::new(options, beginning, inside).run());
         Ok(())
@@ -161,9 +163,8 @@ impl Agent for Demo {
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
         Box::pin(async move {
-            let (harness, inside) = Harness::new();
-            self.perform(&start, inside)?;
-            Ok(harness)
+            let (options, beginning) = self.prepare(&start)?;
+            Ok(Harness::run(|inside| Stage::new(options, beginning, inside).run()))
         })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
-use wh_core::space::harness::{Capabilities, Key, Named, Order, Outcome, Report};
+use wh_core::space::harness::{Capabilities, Deed, Key, Named, Order, Outcome, Report};
 use wh_core::space::item::{Attachment, Level};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
@@ -172,7 +172,6 @@ impl Stage {
         let calls = ["pause", "resume", "status", "forget", "clear", "compact", "restart", "stream", "close", "tool"];
         Capabilities {
             interrupts: true,
-            queues: false,
             acknowledges: true,
             models: models(),
             model: Some(self.character.model.id().to_owned()),
@@ -400,37 +399,52 @@ impl Stage {
             }
             Order::Answer { question, answer } => {
                 let open = self.asked.iter_mut().find(|asked| asked.key == question && asked.answer.is_none());
-                if let Some(asked) = open {
-                    let fits = asked.question.check(&answer).is_ok();
-                    asked.answer = Some(if fits { answer } else { Answer::default() });
-                }
-                Ok(())
+                let outcome = match open {
+                    Some(asked) => {
+                        let fits = asked.question.check(&answer).is_ok();
+                        asked.answer = Some(if fits { answer } else { Answer::default() });
+                        Ok(())
+                    }
+                    None => Err("the question is not open any more".to_owned()),
+                };
+                self.put(Report::Did(Deed::Answer(question), outcome)).await
             }
-            Order::Interrupt if self.is_working() => Err(Stop::Interrupted),
-            Order::Interrupt => Ok(()),
+            Order::Interrupt => {
+                self.put(Report::Did(Deed::Interrupt, Ok(()))).await?;
+                if self.is_working() { Err(Stop::Interrupted) } else { Ok(()) }
+            }
             Order::SetModel(id) => match Model::named(&id) {
                 Some(model) => {
                     self.character.model = model;
                     self.keep();
-                    self.put(Report::Ready(self.capabilities())).await
+                    self.put(Report::Ready(self.capabilities())).await?;
+                    self.put(Report::Did(Deed::Model(id), Ok(()))).await
                 }
-                None => self.warn(format!("Demo has no model {id:?}; {}", known(&models()))).await,
+                None => {
+                    let why = format!("Demo has no model {id:?}; {}", known(&models()));
+                    self.decline(Deed::Model(id), why).await
+                }
             },
             Order::SetMode(id) => match Mode::named(&id) {
                 Some(mode) => {
                     self.character.mode = mode;
                     self.keep();
-                    self.put(Report::Ready(self.capabilities())).await
+                    self.put(Report::Ready(self.capabilities())).await?;
+                    self.put(Report::Did(Deed::Mode(id), Ok(()))).await
                 }
-                None => self.warn(format!("Demo has no mode {id:?}; {}", known(&modes()))).await,
+                None => {
+                    let why = format!("Demo has no mode {id:?}; {}", known(&modes()));
+                    self.decline(Deed::Mode(id), why).await
+                }
             },
             Order::Call { id, call } => self.call(id, call).await,
             Order::End => Err(Stop::Ended),
         }
     }
 
-    async fn warn(&mut self, text: String) -> Act {
-        self.put(Report::Notice(Level::Warning, text)).await
+    async fn decline(&mut self, deed: Deed, why: String) -> Act {
+        self.put(Report::Notice(Level::Warning, why.clone())).await?;
+        self.put(Report::Did(deed, Err(why))).await
     }
 }
 

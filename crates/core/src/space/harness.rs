@@ -52,6 +52,19 @@ pub enum Order {
     End,
 }
 
+/// An order whose outcome is reported by what it was, see [`Report::Did`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// The agent was told to stop; or there was nothing left to stop.
+    Interrupt,
+    /// The agent has the answer to this question; or it is kept until those that belong to it are answered, too.
+    Answer(Key),
+    /// The agent uses this model, from its next turn on at the latest.
+    Model(String),
+    /// The agent works in this mode, from its next turn on at the latest.
+    Mode(String),
+}
+
 /// Something that only some agents can do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
@@ -110,8 +123,6 @@ pub enum Call {
 pub struct Capabilities {
     /// Turns can be interrupted.
     pub interrupts: bool,
-    /// A prompt that comes while it works is kept for later by the agent itself.
-    pub queues: bool,
     /// Messages are acknowledged.
     pub acknowledges: bool,
     /// The models that can be chosen.
@@ -251,6 +262,9 @@ pub enum Report {
     StreamClosed(Key),
     /// What it has cost so far.
     Usage(Usage),
+    /// An order was carried out, or not and why not. Every order that is a [`Deed`] is reported once; of two that are the
+    /// same, the earlier is meant.
+    Did(Deed, Result<(), String>),
     /// A call was carried out, or not and why not.
     Called(u64, Result<Value, String>),
     /// What the agent itself calls the conversation that it is in, so that a later one can go on with it. `None`: the one

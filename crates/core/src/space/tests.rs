@@ -1,3 +1,4 @@
+mod deeds;
 mod managing;
 
 use std::time::{Duration, Instant, SystemTime};
@@ -5,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::command::{Command, Done, Refusal, Selector, Setting};
 use super::envelope;
 use super::event::{Activity, Event, Tally};
-use super::harness::{Call, Capabilities, Named, Order, Outcome, PauseReport, Report};
+use super::harness::{Call, Capabilities, Deed, Named, Order, Outcome, PauseReport, Report};
 use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
 use super::machine::{Effect, Input, Now, Space, Ticket};
 use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
@@ -13,6 +14,7 @@ use super::receipt::Stage;
 use super::{ItemId, ParticipantId, TurnId};
 use crate::request::RequestId;
 use crate::slash::{self, Board, Pick, Slash, UiCommand};
+use deeds::answered;
 
 pub(super) struct Bench {
     pub space: Space,
@@ -208,7 +210,9 @@ fn a_question_is_answered_once_by_its_id() {
     assert!(matches!(bench.refused(with("maybe")), Refusal::WrongAnswer(_)));
     let (effects, done) = bench.command(Some("a1"), with("yes"));
     assert_eq!(told(&effects), [Order::Answer { question: "provider-7".into(), answer: answer("yes") }]);
-    assert_eq!(done.unwrap().unwrap().receipt.stage, Stage::Finished);
+    assert_eq!(done.unwrap().unwrap().receipt.stage, Stage::Accepted);
+    bench.report(Report::Did(Deed::Answer("provider-7".into()), Ok(())));
+    assert_eq!(bench.stage("a1"), Stage::Finished);
     assert!(matches!(bench.refused(with("yes")), Refusal::Closed(..)));
     let unknown = Command::Answer { question: ItemId::from("q99"), answer: answer("yes") };
     assert!(matches!(bench.refused(unknown), Refusal::NoSuchQuestion(_)));
@@ -437,8 +441,9 @@ fn a_setting_is_told_to_the_agent_and_not_said_in_the_conversation() {
     let said = bench.space.state().items.len();
     let set = |mode: &str| Command::Set(agent(), Setting::Mode(mode.into()));
     let (effects, answer) = bench.command(None, set("plan"));
-    assert_eq!(answer.unwrap().unwrap().lines, ["demo: mode plan."]);
-    assert_eq!(told(&effects), [Order::SetMode("plan".into())]);
+    assert_eq!((told(&effects), answer), (vec![Order::SetMode("plan".into())], None));
+    let effects = bench.report(Report::Did(Deed::Mode("plan".into()), Ok(())));
+    assert_eq!(answered(&effects).unwrap().unwrap().lines, ["demo: mode plan."]);
     assert_eq!(bench.space.state().items.len(), said);
     assert_eq!(bench.refused(set("never")).to_string(), "demo has no mode \"never\"; it has ask, plan");
 }

@@ -141,7 +141,7 @@ impl Kept {
                 }
             }
             Some(Live::Agent { space, ended }) => {
-                let _ = space.end().await;
+                let _ = space.end(now).await;
                 let mut ended = ended.clone();
                 let _ = tokio::time::timeout(LAST_WORDS, ended.wait_for(|ended| *ended)).await;
             }

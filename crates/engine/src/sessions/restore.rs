@@ -159,7 +159,7 @@ impl Sessions {
                         Ok(kept) => return self.go_on(store, number, kept, running, written).await,
                         Err(error) => error,
                     };
-                    let _ = running.space.end().await;
+                    let _ = running.space.end(true).await;
                     warn!(id = record.id, %error, "a session could not be shown again");
                     // What it was to begin with went into the space that is over.
                     (session, (items, written)) = (described(record).0, self::items(store, &record.id).await);

@@ -6,6 +6,7 @@ mod roster;
 mod task;
 #[cfg(test)]
 mod tests;
+mod warden;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -22,6 +22,7 @@ use wh_core::space::{ItemId, ParticipantId};
 
 use super::growth::Growth;
 use super::roster::{Arrival, Desk};
+use super::warden::{self, Haste};
 
 /// Events handed out at once: enough to catch up quickly, few enough not to keep the space waiting.
 const AT_ONCE: usize = 512;
@@ -32,8 +33,8 @@ const REPORTS: usize = 256;
 /// Bytes of an item that are handed out at a time.
 const AT_A_TIME: usize = 256 * 1024;
 
-/// How long agents may take to end.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long it is waited for agents to end: longer than any of them can live that was told to.
+const LAST_WORDS: Duration = Duration::from_secs(20);
 
 pub(super) struct Task {
     machine: Space,
@@ -45,6 +46,8 @@ pub(super) struct Task {
     line: mpsc::Sender<Arrival>,
     desk: Arc<Desk>,
     orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
+    /// How soon each of those that are not gone is to end. Without an entry: soon.
+    haste: HashMap<ParticipantId, watch::Sender<Haste>>,
     /// What agents said beyond what is shown.
     beyond: HashMap<ParticipantId, Kept>,
     reports: mpsc::Receiver<(ParticipantId, u64, Report)>,
@@ -84,6 +87,7 @@ impl Task {
             line,
             desk,
             orders: HashMap::new(),
+            haste: HashMap::new(),
             beyond: HashMap::new(),
             reports,
             reporter,
@@ -140,10 +144,13 @@ impl Task {
             SpaceRequest::Updates { after, revision, reply } => drop(reply.send(self.updates(&after, revision))),
             SpaceRequest::Roster(request) => self.roster(request),
             SpaceRequest::Piece { item, offset, reply } => self.piece(&item, offset, reply),
-            SpaceRequest::End(reply) => {
+            SpaceRequest::End { now, reply } => {
                 self.desk.stop_logins();
                 let deadline = Instant::now() + LAST_WORDS;
                 self.ending.get_or_insert_with(|| (Vec::new(), deadline)).0.push(reply);
+                for haste in self.haste.values() {
+                    warden::hurry(haste, if now { Haste::Now } else { Haste::Soon });
+                }
                 // An agent whose orders are closed ends, also one that takes no more of them.
                 self.orders.clear();
                 if self.everybody_is_gone() {
@@ -230,6 +237,7 @@ impl Task {
                 let _ = reply.send(welcome);
             }
             Arrival::Leave(id, reply) => {
+                self.hurry(&id);
                 // An agent whose orders are closed ends.
                 if self.orders.remove(&id).is_some() {
                     self.leaving.entry(id).or_default().push(reply);
@@ -257,7 +265,7 @@ impl Task {
             debug!(%id, "an agent came that cannot take part");
             return false;
         }
-        let Harness { orders, mut reports, kept } = harness;
+        let Harness { orders, reports, kept, force } = harness;
         self.came += 1;
         let came = self.came;
         self.present.insert(id.clone(), came);
@@ -265,19 +273,9 @@ impl Task {
         self.orders.insert(id.clone(), orders);
         self.beyond.insert(id.clone(), kept);
         self.happens(Input::Enrol(id.clone()));
-        let reporter = self.reporter.clone();
-        tokio::spawn(async move {
-            let mut said_so = false;
-            while let Some(report) = reports.recv().await {
-                said_so |= matches!(report, Report::Gone(_));
-                if reporter.send((id.clone(), came, report)).await.is_err() {
-                    return;
-                }
-            }
-            if !said_so {
-                let _ = reporter.send((id, came, Report::Gone(Some("it ended without a word".to_owned())))).await;
-            }
-        });
+        let (haste, hurried) = watch::channel(Haste::None);
+        self.haste.insert(id.clone(), haste);
+        tokio::spawn(warden::hear(reports, force, hurried, (self.reporter.clone(), id, came)));
         true
     }
 
@@ -289,9 +287,6 @@ impl Task {
             return self.keeps(id, name);
         }
         let gone = matches!(report, Report::Gone(_));
-        // An end that was asked for is no failure, whatever the agent says about it.
-        let asked = self.ending.is_some() || self.leaving.contains_key(&id);
-        let report = if gone && asked { Report::Gone(None) } else { report };
         self.happens(Input::Report(id.clone(), report));
         if gone {
             self.has_gone(&id);
@@ -310,8 +305,13 @@ impl Task {
         });
     }
 
+    fn hurry(&self, id: &ParticipantId) {
+        self.haste.get(id).into_iter().for_each(|haste| warden::hurry(haste, Haste::Soon));
+    }
+
     fn has_gone(&mut self, id: &ParticipantId) {
         self.orders.remove(id);
+        self.haste.remove(id);
         self.present.remove(id);
         for reply in self.leaving.remove(id).into_iter().flatten() {
             let _ = reply.send(());
@@ -386,6 +386,9 @@ impl Task {
 
     /// Gives an order. An agent that takes none any more, though so many wait for it, is as good as gone.
     fn tell(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
+        if order == Order::End {
+            self.hurry(id);
+        }
         let Some(orders) = self.orders.get(id) else { return Err("it is not connected") };
         orders.try_send(order).map_err(|error| match error {
             TrySendError::Full(_) => "it does not take its orders",

@@ -1,3 +1,4 @@
+mod ending;
 mod inviting;
 mod lasting;
 
@@ -94,7 +95,7 @@ async fn a_space_ends_when_every_agent_is_gone() {
         inside.reports.send(Report::Gone(None)).await.unwrap();
     });
     running.space.look(|_| ()).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(30), running.space.end()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(30), running.space.end(false)).await.unwrap().unwrap();
     agent.await.unwrap();
 }
 

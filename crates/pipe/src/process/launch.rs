@@ -22,6 +22,7 @@ use tokio::time::timeout;
 
 use super::leader::{Leader, Reports, watch_keeper, watch_program};
 use super::{Child, Fate};
+use crate::Leash;
 use crate::find::{candidates, is_executable, names_a_place};
 use crate::protocol::Report;
 use crate::tail::Tail;
@@ -48,6 +49,8 @@ pub struct Launch {
     pub keeper: Option<Vec<OsString>>,
     /// How many bytes of its standard error are kept.
     pub stderr: usize,
+    /// What kills it, whoever else holds it.
+    pub leash: Option<Leash>,
 }
 
 /// Values of the environment may be secrets: only names are shown.
@@ -115,6 +118,7 @@ impl Launch {
             environment: BTreeMap::new(),
             keeper: None,
             stderr: STDERR,
+            leash: None,
         }
     }
 
@@ -135,6 +139,15 @@ impl Launch {
             Some(keeper) => self.start_kept(keeper, &place).await,
             None => self.start_alone(&place),
         }?;
+        if let Some(leash) = self.leash.clone() {
+            let (leader, exited) = (Arc::downgrade(&child.leader), child.exited());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = leash.pulled() => leader.upgrade().into_iter().for_each(|leader| leader.kill()),
+                    _ = exited => {}
+                }
+            });
+        }
         tracing::debug!(pid = child.pid, program = %place.display(), kept = self.keeper.is_some(), "started");
         Ok(child)
     }

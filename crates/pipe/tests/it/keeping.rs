@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::Exit;
+use wh_pipe::{Exit, Launch, Leash};
 use wh_testkit::process::{descendants, running};
 
-use crate::{LONG, SHORT, gone, kept, line, output, pid};
+use crate::{LONG, SHORT, gone, kept, line, output, pid, script};
 
 /// A program that will not hear of its end, and whose child has left its session and group. Both say who they are.
 const STUBBORN: &str = "trap '' HUP TERM INT; \
@@ -99,4 +99,24 @@ fn when_the_owner_is_killed_nothing_is_left() {
     owner.wait().unwrap();
     family.extend(program);
     gone("the keeper, the program and its child end", &family);
+}
+
+#[tokio::test]
+async fn a_leash_kills_all_of_it_whoever_else_holds_it() {
+    for keeper in [kept("").keeper, None] {
+        let leash = Leash::default();
+        let text = "trap '' TERM; sleep 1000 & echo $!; echo $$; while :; do wait; done";
+        let mut child = Launch { leash: Some(leash.clone()), keeper, ..script(text) }.start().await.unwrap();
+        let mut lines = output(&mut child);
+        let family = [pid(&mut lines).await, pid(&mut lines).await];
+        leash.pull();
+        assert_eq!(tokio::time::timeout(LONG, child.exited()).await.unwrap(), Exit::Signal(9));
+        gone("the program and its child", &family);
+        let late = Launch { leash: Some(leash.clone()), ..script("sleep 1000") }.start().await.unwrap();
+        assert_eq!(
+            tokio::time::timeout(LONG, late.exited()).await.unwrap(),
+            Exit::Signal(9),
+            "it is too late to start"
+        );
+    }
 }

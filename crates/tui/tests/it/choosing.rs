@@ -8,7 +8,7 @@ use wh_agents::port::{
     Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
     StartError, Surroundings,
 };
-use wh_core::space::harness::{Capabilities, Named, Order, Report};
+use wh_core::space::harness::{Capabilities, Deed, Named, Order, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 
 use crate::screens::timeless;
@@ -113,6 +113,8 @@ async fn shift_tab_goes_to_the_next_mode_and_further_before_the_agent_has_follow
     stage.sees("sonnet (ask)").await;
     stage.press(&["shift+tab"]).await;
     assert_eq!(stage.order().await, Order::SetMode("edit".into()));
+    assert!(!stage.screen().contains("demo: mode edit."), "it has not agreed yet");
+    stage.report(Report::Did(Deed::Mode("edit".into()), Ok(()))).await;
     stage.sees("demo: mode edit.").await;
     stage.press(&["shift+tab"]).await;
     assert_eq!(stage.order().await, Order::SetMode("plan".into()));
@@ -144,6 +146,7 @@ async fn a_model_is_chosen_from_a_list_that_typing_filters() {
     stage.no_longer_sees("opus").await;
     stage.press(&["enter"]).await;
     assert_eq!(stage.order().await, Order::SetModel("haiku".into()));
+    stage.report(Report::Did(Deed::Model("haiku".into()), Ok(()))).await;
     stage.sees("demo: model haiku.").await;
     assert!(!stage.screen().contains("Models of demo"));
 }

@@ -376,7 +376,7 @@ impl OpenSpace {
         if let Some(wrong) = wrong {
             say(&format!("wh: {wrong}"));
         }
-        let _ = running.space.end().await;
+        let _ = running.space.end(false).await;
         if let Some(recorded) = recorded
             && let Ok(Ok(Err(error))) = tokio::time::timeout(LAST_RITES, recorded).await
         {

@@ -15,6 +15,7 @@ use wh_wire::acp;
 use super::super::table::Entry;
 use super::setup::{self, Failed, Session};
 use super::{Done, Live, Memory, Next, Unheard};
+use crate::meanwhile::{meanwhile, moment};
 use crate::port::{Inside, Reports, Start};
 use crate::rpc::{Incoming, RpcError};
 
@@ -33,6 +34,8 @@ enum Heard {
     Order(Option<Order>),
     Incoming(Option<Incoming>),
     Done(Done),
+    /// The turn should have stopped by now.
+    Overdue,
 }
 
 /// Runs until it is told to end or cannot go on.
@@ -199,6 +202,7 @@ impl<'a> Live<'a> {
             replays: session.old,
             prompted: false,
             turn: None,
+            astray: false,
             open: Vec::new(),
         };
         (live, greeting)
@@ -235,12 +239,14 @@ impl<'a> Live<'a> {
         came: &mut mpsc::UnboundedReceiver<Done>,
     ) -> Result<End, Unheard> {
         loop {
+            let stops_at = self.stops_at();
             let heard = match kept.pop_front() {
                 Some(order) => Heard::Order(Some(order)),
                 None => tokio::select! {
                     order = orders.recv() => Heard::Order(order),
                     incoming = self.events.next() => Heard::Incoming(incoming),
                     Some(done) = came.recv() => Heard::Done(done),
+                    () = moment(stops_at) => Heard::Overdue,
                     () = self.reports.closed() => return Err(Unheard),
                 },
             };
@@ -261,7 +267,11 @@ impl<'a> Live<'a> {
                     }
                 }
                 Heard::Incoming(Some(Incoming::Closed(closed))) => return Ok(End::Lost(closed)),
-                Heard::Incoming(Some(incoming)) => self.incoming(incoming).await?,
+                Heard::Incoming(Some(incoming)) => match meanwhile(self.incoming(incoming), orders, kept).await {
+                    Some(heard) => heard?,
+                    None => return Ok(End::Asked),
+                },
+                Heard::Overdue => self.overdue().await?,
                 Heard::Incoming(None) => {
                     return Ok(End::Lost(Closed { exit: Exit::Unknown, asked: false, stderr: String::new() }));
                 }

@@ -39,7 +39,10 @@ impl Live<'_> {
 
     /// The first sign that it works on the prompt.
     pub(super) async fn begun(&mut self) -> Result<(), Unheard> {
-        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.begun) else { return Ok(()) };
+        if !self.astray {
+            self.delivered().await?;
+        }
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.written && !turn.begun) else { return Ok(()) };
         turn.begun = true;
         let id = turn.id.clone();
         self.tell(Report::Submitted(id.clone())).await?;
@@ -204,7 +207,7 @@ impl Live<'_> {
         let call = request.tool_call.tool_call_id.clone();
         let reports = self.memory.items.call(request.tool_call);
         self.tell_all(reports).await?;
-        if self.turn.as_ref().is_some_and(|turn| turn.interrupted) {
+        if self.turn.as_ref().is_some_and(|turn| turn.interrupted.is_some()) {
             drop(self.peer.answer(&id, questions::cancelled()).await);
             return Ok(());
         }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tracing::debug;
 use wh_claude::{Closed, Connection, Error, Event, Events, Options, protocol};
 use wh_core::space::ItemId;
-use wh_core::space::harness::{Capabilities, Named, Order, Report, Usage};
+use wh_core::space::harness::{Capabilities, Deed, Named, Order, Report, Usage};
 use wh_core::space::item::Level;
 
 use super::super::calls::CALLS;
@@ -194,7 +194,13 @@ impl Course {
             match self.inside.orders.recv().await {
                 None | Some(Order::End) => return false,
                 // What there was to stop or to answer went with the process.
-                Some(Order::Interrupt | Order::Answer { .. }) => {}
+                Some(Order::Interrupt) => {
+                    let _ = self.inside.reports.send(Report::Did(Deed::Interrupt, Ok(()))).await;
+                }
+                Some(Order::Answer { question, .. }) => {
+                    let why = Err("Claude Code is gone".to_owned());
+                    let _ = self.inside.reports.send(Report::Did(Deed::Answer(question), why)).await;
+                }
                 Some(order) => {
                     self.kept.push_back(order);
                     return true;
@@ -360,7 +366,6 @@ fn capabilities(hello: &protocol::InitializeReply, start: &Start) -> Capabilitie
     });
     Capabilities {
         interrupts: true,
-        queues: false,
         acknowledges: false,
         models: models.collect(),
         model: start.model.clone().or_else(|| Some("default".to_owned())),

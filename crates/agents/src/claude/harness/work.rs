@@ -3,7 +3,7 @@
 
 use wh_claude::{Error, protocol};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Outcome, Report};
+use wh_core::space::harness::{Deed, Outcome, Report};
 
 use super::super::calls::Checkpoint;
 use super::{Done, Live, Unheard};
@@ -102,10 +102,12 @@ impl Live {
         if let Some(prompt) = held {
             self.tell(Report::Ended(prompt.turn, Outcome::Cancelled)).await?;
         }
-        if !rests {
-            self.work.interrupted = true;
-            self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
+        if rests {
+            // What there was to stop is over.
+            return self.tell(Report::Did(Deed::Interrupt, Ok(()))).await;
         }
+        self.work.interrupted = true;
+        self.aside(|connection| async move { Done::Interrupted(connection.interrupt().await.map(drop)) });
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
-use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
+use wh_core::space::harness::{Capabilities, Deed, Named, Order, Outcome, Report};
 use wh_core::space::item::Level;
 use wh_pipe::Closed;
 use wh_wire::codex::{self as wire, Account, Client, Model, Settings, Started, Thread};
@@ -18,6 +18,7 @@ use super::super::items::Items;
 use super::super::{TITLE, modes};
 use super::{Choice, Done, First, Heard, Live, Next, Unheard, Ways, in_words, is_unknown};
 use crate::backlog::Backlog;
+use crate::meanwhile::{meanwhile, moment};
 use crate::port::Resume;
 use crate::rpc::{Dialect, Events, Incoming, Peer, RpcError};
 
@@ -127,27 +128,16 @@ async fn live(ways: &mut Ways) -> Result<Option<String>, Unheard> {
             match ways.inside.orders.recv().await {
                 None | Some(Order::End) => return Ok(None),
                 // What these are about is gone.
-                Some(Order::Interrupt | Order::Answer { .. }) => {}
+                Some(Order::Interrupt) => {
+                    let nothing = Report::Did(Deed::Interrupt, Ok(()));
+                    ways.inside.reports.send(nothing).await?;
+                }
+                Some(Order::Answer { question, .. }) => {
+                    let why = Err(format!("{TITLE} is gone"));
+                    ways.inside.reports.send(Report::Did(Deed::Answer(question), why)).await?;
+                }
                 Some(order) => kept.push_back(order),
             }
-        }
-    }
-}
-
-/// Does something; orders that come meanwhile are kept. `None`: it was told to end before.
-async fn meanwhile<T>(
-    work: impl Future<Output = T>,
-    orders: &mut mpsc::Receiver<Order>,
-    kept: &mut VecDeque<Order>,
-) -> Option<T> {
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return Some(done),
-            order = orders.recv() => match order {
-                None | Some(Order::End) => return None,
-                Some(order) => kept.push_back(order),
-            },
         }
     }
 }
@@ -308,6 +298,7 @@ impl Live {
         came: &mut mpsc::UnboundedReceiver<Done>,
     ) -> Result<End, Unheard> {
         loop {
+            let stops_at = self.stops_at();
             let early = self.backlog.pop_front().map(|event| Heard::Event(Some(event)));
             let heard = match early.or_else(|| kept.pop_front().map(|order| Heard::Order(Some(order)))) {
                 Some(heard) => heard,
@@ -316,6 +307,7 @@ impl Live {
                     event = self.events.next() => Heard::Event(event),
                     Some(done) = came.recv() => Heard::Done(done),
                     () = sleep_until(self.heard + self.silence), if self.listens() => Heard::Silence,
+                    () = moment(stops_at) => Heard::Overdue,
                     () = self.reports.closed() => return Err(Unheard),
                 },
             };
@@ -327,7 +319,11 @@ impl Live {
                     Next::Anew(call) => return Ok(End::Anew(call)),
                 },
                 Heard::Event(Some(Incoming::Closed(closed))) => return Ok(End::Lost(closed.reason())),
-                Heard::Event(Some(event)) => self.event(event).await?,
+                Heard::Event(Some(event)) => match meanwhile(self.event(event), orders, kept).await {
+                    Some(heard) => heard?,
+                    None => return Ok(End::Asked),
+                },
+                Heard::Overdue => self.overdue().await?,
                 Heard::Event(None) => return Ok(End::Lost("it is gone".to_owned())),
                 Heard::Done(done) => {
                     // What it said before it was looked at comes before that.

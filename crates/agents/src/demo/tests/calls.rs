@@ -154,6 +154,8 @@ async fn what_it_does_not_know_is_refused_in_words() {
     for word in ["model", "mode"] {
         let Some(Report::Notice(_, text)) = rig.next().await else { panic!("it says so") };
         assert!(text.contains(&format!("no {word}")), "{text}");
+        let Some(Report::Did(_, Err(why))) = rig.next().await else { panic!("it was not done") };
+        assert_eq!(why, text);
     }
 }
 

@@ -26,7 +26,7 @@ async fn it_says_what_it_can_do_before_anything_else() {
     let mut rig = Rig::new(timeless());
     let first = rig.until(|report| matches!(report, Report::Tools(_))).await;
     let capabilities = ready(&first);
-    assert!(capabilities.interrupts && capabilities.acknowledges && !capabilities.queues);
+    assert!(capabilities.interrupts && capabilities.acknowledges);
     assert_eq!((capabilities.model.as_deref(), capabilities.mode.as_deref()), (Some("swift"), Some("ask")));
     assert_eq!(capabilities.commands[0].id, "demo");
 }

@@ -12,6 +12,7 @@ use super::super::question::{Answer, Closing};
 use super::super::receipt::{Receipt, Stage};
 use super::super::roster::Ask;
 use super::super::session::{Life, Prompt, Session};
+use super::deeds::Said;
 use super::managing::beside;
 use super::{Effect, LONGEST_DELIVERY, LONGEST_TEXT, Space, Ticket};
 use crate::request::RequestId;
@@ -87,7 +88,7 @@ impl Space {
             Command::Shutdown(whom, reason) => self.shutdown(by, id, &whom, reason),
             Command::Model(whom, model) => self.choose(ticket, id, whom, model, Chosen::Model),
             Command::Mode(whom, mode) => self.choose(ticket, id, whom, mode, Chosen::Mode),
-            Command::Set(whom, setting) => self.set(id, whom, setting),
+            Command::Set(whom, setting) => self.set(ticket, id, whom, setting),
             Command::Manage(whom, ask) => self.manage(ticket, id, whom, ask),
             Command::Post { kind, payload, to } => {
                 self.accept(id);
@@ -148,6 +149,7 @@ impl Space {
         attachments: Vec<Attachment>,
     ) -> Outcome {
         let to = to.or_else(|| self.state.targets.effective().map(<[_]>::to_vec));
+        let to = to.map(|list| self.known_participants(&list)).transpose()?;
         let agents = self.addressees(to.as_deref(), by)?;
         if to.is_none() && agents.is_empty() {
             return Err(Refusal::NobodyThere);
@@ -197,10 +199,8 @@ impl Space {
     /// The agents among those that a message is for; each of them can take it.
     fn addressees(&self, to: Option<&[ParticipantId]>, by: &ParticipantId) -> Result<Vec<ParticipantId>, Refusal> {
         let agents: Vec<ParticipantId> = match to {
-            Some(list) => list
-                .iter()
-                .map(|id| self.known_participant(id))
-                .collect::<Result<Vec<_>, _>>()?
+            Some(list) => self
+                .known_participants(list)?
                 .into_iter()
                 .filter(|id| self.sessions.contains_key(id) && id != by)
                 .collect(),
@@ -223,6 +223,18 @@ impl Space {
     fn known_participant(&self, id: &ParticipantId) -> Result<ParticipantId, Refusal> {
         let known = self.state.participants.contains_key(id);
         if known { Ok(id.clone()) } else { Err(Refusal::NoSuchParticipant(id.to_string())) }
+    }
+
+    /// Each of them once, however often it is named.
+    fn known_participants(&self, named: &[ParticipantId]) -> Result<Vec<ParticipantId>, Refusal> {
+        let mut known = Vec::new();
+        for id in named {
+            let id = self.known_participant(id)?;
+            if !known.contains(&id) {
+                known.push(id);
+            }
+        }
+        Ok(known)
     }
 
     /// An agent that can be told something.
@@ -275,9 +287,8 @@ impl Space {
         let key = key.ok_or_else(|| Refusal::Gone(from.clone()))?;
         self.accept(id);
         self.close(&from, question, Closing::Answered { by: by.clone(), answer: asked.kept(&answer) });
-        self.effects.push(Effect::Tell(from, Order::Answer { question: key, answer }));
-        self.reach(id, Stage::Delivered);
-        self.finish(id, Vec::new())
+        self.have_done(id, from, Order::Answer { question: key, answer }, None);
+        Ok(Came::To(Vec::new()))
     }
 
     fn interrupt(&mut self, id: &RequestId, whom: Option<ParticipantId>) -> Outcome {
@@ -300,19 +311,16 @@ impl Space {
         }
         self.accept(id);
         for agent in working {
-            self.effects.push(Effect::Tell(agent, Order::Interrupt));
+            self.have_done(id, agent, Order::Interrupt, None);
         }
-        self.reach(id, Stage::Delivered);
-        self.finish(id, Vec::new())
+        Ok(Came::To(Vec::new()))
     }
 
     fn target(&mut self, id: &RequestId, target: Target) -> Outcome {
         let change = match target {
             Target::Show => None,
             Target::Default => Some(None),
-            Target::Only(list) => Some(Some(
-                list.iter().map(|one| self.known_participant(one)).collect::<Result<Vec<ParticipantId>, Refusal>>()?,
-            )),
+            Target::Only(list) => Some(Some(self.known_participants(&list)?)),
         };
         if let Some(chosen) = change {
             self.publish(Event::Targets(Scope::Override, chosen));
@@ -477,19 +485,22 @@ impl Space {
             Chosen::Model => Setting::Model(wanted),
             Chosen::Mode => Setting::Mode(wanted),
         };
-        let said = self.order(whom, setting)?;
-        self.tell(id, "info", vec![said])
+        self.order(id, whom, setting, (ticket, true))
     }
 
-    fn set(&mut self, id: &RequestId, whom: ParticipantId, setting: Setting) -> Outcome {
+    fn set(&mut self, ticket: Ticket, id: &RequestId, whom: ParticipantId, setting: Setting) -> Outcome {
         self.agent(&whom)?;
-        let said = self.order(whom, setting)?;
-        self.accept(id);
-        self.finish(id, vec![said])
+        self.order(id, whom, setting, (ticket, false))
     }
 
-    /// Tells an agent to use another model or mode, if it has it; that in words.
-    fn order(&mut self, whom: ParticipantId, setting: Setting) -> Result<String, Refusal> {
+    /// Tells an agent to use another model or mode, if it has it. Done once the agent has agreed.
+    fn order(
+        &mut self,
+        id: &RequestId,
+        whom: ParticipantId,
+        setting: Setting,
+        (ticket, aloud): (Ticket, bool),
+    ) -> Outcome {
         let Some(one) = self.state.participants.get(&whom) else { return Err(Refusal::Gone(whom)) };
         let (known, name, wanted) = match &setting {
             Setting::Model(model) => (&one.capabilities.models, "model", model),
@@ -499,13 +510,14 @@ impl Space {
             let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
             return Err(Refusal::Failed(format!("{whom} has no {name} {wanted:?}; it has {}", ids.join(", "))));
         }
-        let said = format!("{whom}: {name} {wanted}.");
+        let line = format!("{whom}: {name} {wanted}.");
         let order = match setting {
             Setting::Model(model) => Order::SetModel(model),
             Setting::Mode(mode) => Order::SetMode(mode),
         };
-        self.effects.push(Effect::Tell(whom, order));
-        Ok(said)
+        self.accept(id);
+        self.have_done(id, whom, order, Some(Said { ticket, line, aloud }));
+        Ok(Came::Later)
     }
 
     fn of_agent(&mut self, by: &ParticipantId, id: &RequestId, name: &str, text: String) -> Outcome {

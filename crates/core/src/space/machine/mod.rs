@@ -3,6 +3,7 @@
 
 mod calls;
 mod commands;
+mod deeds;
 mod managing;
 mod reports;
 mod restored;
@@ -24,6 +25,7 @@ use super::session::{Life, Session};
 use super::state::State;
 use crate::request::{Ledger, RequestId};
 use calls::Calls;
+use deeds::Deeds;
 
 /// Bytes of one message.
 pub const LONGEST_TEXT: usize = 1 << 20;
@@ -115,6 +117,7 @@ pub struct Space {
     /// The turns of a command that are not over, and how the first of them failed that did.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: Calls,
+    deeds: Deeds,
     counters: Counters,
     now: Now,
     effects: Vec<Effect>,
@@ -137,6 +140,7 @@ impl Space {
             ledger: Ledger::default(),
             commands: HashMap::new(),
             calls: Calls::default(),
+            deeds: Deeds::default(),
             counters: Counters::default(),
             now,
             effects: Vec::new(),
@@ -161,7 +165,7 @@ impl Space {
     /// When [`Input::Tick`] must come if nothing else happens before, by the wall clock.
     pub fn wake_at(&self) -> Option<SystemTime> {
         let pauses = self.state.participants.values().filter_map(|one| one.paused.as_ref()?.until);
-        pauses.chain(self.calls.deadline()).min()
+        pauses.chain(self.calls.deadline()).chain(self.deeds.deadline()).min()
     }
 
     /// Takes note of what happened and says what to do about it, in order.
@@ -336,6 +340,7 @@ impl Space {
         for (ticket, request_id) in self.calls.overdue(self.now.time) {
             self.fail(ticket, &request_id, "the agent did not answer in time".to_owned());
         }
+        self.overdue_deeds();
     }
 
     fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {

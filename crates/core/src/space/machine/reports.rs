@@ -86,6 +86,7 @@ impl Space {
             Report::StreamFrame(key, payload) => self.stream_frame(id, &key, payload),
             Report::StreamClosed(key) => self.stream_closed(id, &key),
             Report::Usage(usage) => self.publish(Event::Usage(id.clone(), usage)),
+            Report::Did(deed, result) => self.did(id, &deed, result),
             Report::Called(call, result) => self.called(call, result),
             // Whoever keeps sessions takes it before it comes here.
             Report::Kept(_) => {}
@@ -328,6 +329,7 @@ impl Space {
         for (ticket, request_id) in self.calls.of(id) {
             self.fail(ticket, &request_id, why.clone());
         }
+        self.undone(id, &why);
         if self.state.participants.get(id).is_some_and(|one| one.paused.is_some()) {
             self.publish(Event::Paused(id.clone(), None));
         }

@@ -52,5 +52,5 @@ async fn a_conversation_that_sleeps_is_read_when_somebody_asks_and_only_once() {
     assert_eq!(space.command(me(), None, say("hello?")).await.unwrap(), Err(Refusal::NobodyThere));
     assert_eq!(ids(&space.mirror().await.unwrap()), ["m1"]);
     assert_eq!(reads.load(Ordering::SeqCst), 1);
-    tokio::time::timeout(Duration::from_secs(30), space.end()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(30), space.end(false)).await.unwrap().unwrap();
 }

@@ -1,0 +1,132 @@
+//! Orders: whether the agent has them is told as it is, and nothing that it does or leaves undone keeps us.
+
+use wh_core::space::question::Answer;
+
+use super::*;
+use crate::port::{NOT_READING, STOPPING};
+
+/// Shakes hands, says who it is, and reads nothing more; nor does it end when it is told to.
+const DEAF: &str = r#"echo $$ > pid; trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done"#;
+
+fn did(report: &Report) -> bool {
+    matches!(report, Report::Did(..))
+}
+
+/// More than any pipe holds.
+fn long() -> String {
+    "long ".repeat(100 * 1024)
+}
+
+impl Run {
+    /// Whether its process is there, and not only waited for.
+    fn process(&self) -> impl Fn() -> bool + use<> {
+        let pid = std::fs::read_to_string(self.folder.path().join("pid")).unwrap();
+        let status = format!("/proc/{}/stat", pid.trim());
+        move || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains(") Z "))
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_read_ends_when_it_is_told_to() {
+    for by_order in [true, false] {
+        let mut run = Run::new(DEAF).await;
+        run.until(|report| matches!(report, Report::Ready(_))).await;
+        let runs = run.process();
+        assert!(runs());
+        run.prompt(&long()).await;
+        if by_order {
+            run.order(Order::End).await;
+        } else {
+            run.harness.orders = Harness::new().0.orders;
+        }
+        assert_eq!(run.gone().await, None);
+        assert!(!runs(), "nothing of it is left");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_read_is_killed_at_once_by_force() {
+    let mut run = Run::new(DEAF).await;
+    run.until(|report| matches!(report, Report::Ready(_))).await;
+    let runs = run.process();
+    assert!(runs());
+    run.prompt(&long()).await;
+    run.harness.orders = Harness::new().0.orders;
+    run.harness.force.kill();
+    assert_eq!(run.gone().await, None);
+    assert!(!runs(), "nothing of it is left");
+}
+
+#[tokio::test]
+async fn a_turn_that_cannot_be_interrupted_ends_all_the_same() {
+    let mut run = Run::new(DEAF).await;
+    run.prompt(&long()).await;
+    run.order(Order::Interrupt).await;
+    let reports = run.until(did).await;
+    assert_eq!(reports.last(), Some(&Report::Did(Deed::Interrupt, Err(NOT_READING.to_owned()))));
+    assert!(!reports.iter().any(|report| matches!(report, Report::Delivered(_))), "it has not read it: {reports:?}");
+    let Report::Ended(_, outcome) = run.next().await else { panic!("the turn is over") };
+    assert_eq!(outcome, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn a_late_answer_to_an_interrupted_prompt_is_passed_over() {
+    let script = r#"
+        hello; next; first=$id; say on; next
+        next; second=$id; id=$first; reply '{"stopReason":"refusal"}'; id=$second; say there; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    run.until(|report| matches!(report, Report::Item { .. })).await;
+    run.order(Order::Interrupt).await;
+    let (reports, outcome) = run.ended().await;
+    assert!(reports.contains(&Report::Did(Deed::Interrupt, Ok(()))), "{reports:?}");
+    let [notice] = &warnings(&reports)[..] else { panic!("it is said: {reports:?}") };
+    assert!(notice.contains(&format!("has not said within {STOPPING:?}")), "{notice}");
+    assert_eq!(outcome, Outcome::Cancelled);
+    run.prompt("again").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!((texts(&reports), outcome), (vec!["there".to_owned()], Outcome::Completed));
+    run.end().await;
+}
+
+#[tokio::test]
+async fn an_answer_is_told_when_the_agent_has_it_and_when_it_wants_none() {
+    let script = r#"
+        hello; next; prompt=$id; may 0 a; next
+        id=$prompt; reply '{"stopReason":"end_turn"}'; rest"#;
+    let mut run = Run::new(script).await;
+    run.prompt("go").await;
+    let asked = run.until(|report| matches!(report, Report::Asked { .. })).await;
+    let Some(Report::Asked { key, .. }) = asked.last() else { panic!("{asked:?}") };
+    let answer = Answer { option: Some("yes".to_owned()), text: None };
+    let order = Order::Answer { question: key.clone(), answer };
+    run.order(order.clone()).await;
+    let reports = run.until(did).await;
+    assert_eq!(reports.last(), Some(&Report::Did(Deed::Answer(key.clone()), Ok(()))));
+    run.order(order).await;
+    let reports = run.until(did).await;
+    let Some(Report::Did(_, Err(why))) = reports.last() else { panic!("{reports:?}") };
+    assert!(why.contains("not open any more"), "{why}");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn another_mode_is_told_when_the_agent_has_agreed_or_refused() {
+    let script = r#"hello; next; reply '{}'; next; fail -32602 "not today"; rest"#;
+    let mut run = Run::new(script).await;
+    for mode in ["plan", "ask", "wild"] {
+        run.order(Order::SetMode(mode.to_owned())).await;
+    }
+    let mut outcomes = Vec::new();
+    for _ in 0..3 {
+        let reports = run.until(did).await;
+        let Some(Report::Did(Deed::Mode(mode), outcome)) = reports.last() else { panic!("{reports:?}") };
+        outcomes.push((mode.clone(), outcome.clone()));
+    }
+    outcomes.sort();
+    let [(_, ask), (_, plan), (_, wild)] = &outcomes[..] else { panic!("{outcomes:?}") };
+    assert!(matches!(ask, Err(why) if why.contains("not today")), "{ask:?}");
+    assert_eq!(plan, &Ok(()));
+    assert!(matches!(wild, Err(why) if why.contains("skips permissions")), "{wild:?}");
+    run.end().await;
+}
