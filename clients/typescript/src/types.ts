@@ -39,6 +39,8 @@ export interface ActiveStream {
 export interface AgentBody {
   /** As whom or by what, where that is known. */
   account: string | null;
+  /** What it can do. */
+  capabilities: AgentCapabilities;
   /** What to do in order to use it; null when nothing is missing, as far as is known. */
   hint: string | null;
   /** What it is chosen by, and its name as a participant. */
@@ -53,6 +55,28 @@ export interface AgentBody {
   title: string;
   /** Which version, if it says. */
   version: string | null;
+}
+
+/** What an agent can do, as far as that is known without starting one; null where only the running one tells. */
+export interface AgentCapabilities {
+  /** It lists its MCP servers. */
+  mcp: boolean | null;
+  /** It switches them on and off by a command. */
+  mcp_switching: boolean | null;
+  /** Its model can be chosen. */
+  model_selection: boolean | null;
+  /** It works in several modes. */
+  modes: boolean | null;
+  /** It goes on with a conversation that it keeps. */
+  resume: boolean | null;
+  /** It lists the conversations that it keeps. */
+  session_listing: boolean | null;
+  /** It has a mode that skips permissions, for `--allow-skipping-permissions`. */
+  skips_permissions: boolean | null;
+  /** What it says comes while it is said. */
+  streaming: boolean | null;
+  /** It shows what it thinks. */
+  thinking: boolean | null;
 }
 
 /** A conversation that an agent keeps. */
@@ -143,10 +167,24 @@ export interface AgentModelsBody {
   models: Array<AgentModel>;
 }
 
+/** An agent that takes part. */
+export interface AgentRunning {
+  /** The mode in use, where it is known. */
+  mode: string | null;
+  /** The model in use, where it is known. */
+  model: string | null;
+  /** The conversation that it is in, as `GET /agents/{id}/sessions` calls it; null while there is none to go on with. */
+  session: string | null;
+  /** Its turns in this space. */
+  turns: number;
+}
+
 /** How an agent's session fares. */
 export interface AgentSession {
   /** What says so: `protocol`, `transcript`, `hook`, `screen` or `process`. */
   evidence: string;
+  /** Its turn that ended last. */
+  lastTurn: TurnBody | null;
   /** The mode in use. */
   mode: string | null;
   /** The model in use. */
@@ -192,6 +230,8 @@ export interface AgentStatusBody {
   mcp: Array<AgentMcpServer> | null;
   /** Why they are not known. */
   mcp_problem: string | null;
+  /** How the one is that takes part; null where none does. */
+  running: AgentRunning | null;
 }
 
 /** What an agent has cost so far. */
@@ -850,14 +890,8 @@ export type StreamBody = {
   participant: string;
   /** Which. */
   turn: string;
-} | {
+} | TurnBody & {
   event: "turn_ended";
-  /** `completed`, `cancelled` or `failed`. */
-  outcome: string;
-  /** Why it failed. */
-  reason: string | null;
-  /** Which. */
-  turn: string;
 } | {
   event: "session";
   /** Whose. */
@@ -958,6 +992,22 @@ export interface Tool {
   inputSchema: unknown;
   /** Its name. */
   name: string;
+}
+
+/** A turn that is over. */
+export interface TurnBody {
+  /** How long it took, in milliseconds. */
+  duration_ms: number;
+  /** The model that was in use at its end, where that is known. */
+  model: string | null;
+  /** `completed`, `cancelled` or `failed`. */
+  outcome: string;
+  /** Why it failed. */
+  reason: string | null;
+  /** Tools that were called in it. */
+  tool_calls: number;
+  /** Which. */
+  turn: string;
 }
 
 /** What the terminal UI shows. */
