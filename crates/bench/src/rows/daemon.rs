@@ -142,7 +142,8 @@ pub fn idle(setting: &Setting) -> Outcome<Vec<Comparison>> {
     let memory = (each(wh, before.0), each(rival, before.1));
     let start = (process::cpu_seconds(&ours)?, process::cpu_seconds(&server)?);
     thread::sleep(length);
-    let spent = |seconds: f64| Measured { median: seconds, p99: seconds };
+    // What has ended meanwhile takes its time with it.
+    let spent = |seconds: f64| Measured { median: seconds.max(0.0), p99: seconds.max(0.0) };
     let spent = (spent(process::cpu_seconds(&ours)? - start.0), spent(process::cpu_seconds(&server)? - start.1));
     house.stop();
     let row = |what: String, unit, wh, rival| Comparison {
