@@ -9,9 +9,9 @@
 //! 5. lookup of a repetition, answered as [`dedupe::Entry::repeated`] says;
 //! 6. liveness: is there such a session, and does it take anything;
 //! 7. the text behind a reference is read and verified;
-//! 8. durable insert of [`dedupe::Entry::begun`];
+//! 8. durable insert of an entry that is [pending](dedupe::Fate::Pending);
 //! 9. execution;
-//! 10. durable result, see [`dedupe::Entry::after`];
+//! 10. durable result, unless it is [forgotten](dedupe::Reached::is_forgotten);
 //! 11. the acknowledgement.
 //!
 //! Nothing that is refused before step 8 uses up the message's name: the sender may put things right and send it again under the same
