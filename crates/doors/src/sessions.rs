@@ -80,7 +80,9 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
         let (state, reason) = match ending {
             Ending::Exited(exit) => ("ended", Some(exit_words(exit))),
             Ending::Gone(reason) => ("ended", reason),
-            Ending::Lost => ("lost", Some("the daemon was gone before it".to_owned())),
+            Ending::Lost => {
+                ("lost", Some("the daemon was killed, and it could not go on; wh logs has what it showed".to_owned()))
+            }
         };
         summary.status = SessionStatus {
             state: state.to_owned(),

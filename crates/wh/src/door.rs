@@ -97,6 +97,15 @@ impl DoorArguments {
         self.session.as_deref()
     }
 
+    /// Refuses a single word that is what a session is called: whoever forgot the rest would have it typed somewhere.
+    pub fn nothing_for(&self, word: &str, command: &str, what: &str) -> Result<(), Failure> {
+        if !self.names_session(word) {
+            return Ok(());
+        }
+        Err(Failure::new(code::USAGE, format!("{word} is a session, and there is nothing for it"))
+            .hint(format!("{command} {word} {what}")))
+    }
+
     /// Every session of the daemon, and those that are about to be.
     pub fn listed(&self) -> Result<SessionsBody, Failure> {
         self.daemon_call(Method::GET, "/sessions", None, PATIENCE)?.read()

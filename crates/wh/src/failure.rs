@@ -59,6 +59,14 @@ impl Failure {
         self
     }
 
+    /// What was wrong, and what to do, in a line.
+    pub fn told(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {}", self.message, hint.lines().collect::<Vec<_>>().join(" ")),
+            None => self.message.clone(),
+        }
+    }
+
     /// Says it on standard error.
     pub fn report(&self) -> ExitCode {
         say(&format!("wh: {}", clean(&self.message)));

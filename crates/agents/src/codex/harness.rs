@@ -139,6 +139,8 @@ pub(super) struct Live {
     status: ThreadStatus,
     /// Something was said in it: only then it can be gone on with.
     spoken: bool,
+    /// Turns that were given up before Codex had taken them: they are to be stopped when it has.
+    unstopped: Vec<TurnId>,
     pub(super) capabilities: Capabilities,
     pub(super) version: Option<String>,
     /// All that was chosen, for whoever begins anew.
@@ -414,7 +416,11 @@ impl Live {
     /// The prompt was taken, or not.
     async fn replied(&mut self, id: &TurnId, outcome: Result<Value, RpcError>) -> Result<(), Unheard> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else {
-            self.given_up(id, outcome);
+            // One that has ended meanwhile needs nothing more.
+            if let Some(place) = self.unstopped.iter().position(|turn| turn == id) {
+                self.unstopped.swap_remove(place);
+                self.given_up(id, outcome);
+            }
             return Ok(());
         };
         turn.replied = true;

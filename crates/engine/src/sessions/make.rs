@@ -86,10 +86,9 @@ pub(super) async fn harness(
     let What::Agent { agent: id, model, mode, may_skip_permissions, arguments } = &wanted.what else {
         return Err(CreateError::Nothing);
     };
-    let agent = means
-        .catalog
-        .by_id(id)
-        .ok_or_else(|| CreateError::NoSuchAgent { agent: id.clone(), known: means.catalog.ids() })?;
+    let catalog = (means.catalog)(&wanted.directory).map_err(failed)?;
+    let agent =
+        catalog.by_id(id).ok_or_else(|| CreateError::NoSuchAgent { agent: id.clone(), known: catalog.ids() })?;
     let mut start = Start::new(&wanted.directory);
     start.model.clone_from(model);
     start.mode.clone_from(mode);
@@ -128,7 +127,9 @@ async fn show(
         space: space.clone(),
     };
     let (hosted, host) = terminal::host(spec).await.map_err(failed)?;
-    let title = means.catalog.by_id(id).map_or_else(|| id.to_owned(), |agent| agent.facts().title);
+    let catalog = (means.catalog)(&wanted.directory).ok();
+    let known = catalog.and_then(|catalog| catalog.by_id(id));
+    let title = known.map_or_else(|| id.to_owned(), |agent| agent.facts().title);
     // The UI stays as long as it is shown; nobody waits for its end.
     drop((means.show)(UiSpec {
         host,

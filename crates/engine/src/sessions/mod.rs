@@ -10,7 +10,7 @@ mod restore;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, SystemTime};
@@ -64,10 +64,13 @@ pub struct UiSpec {
 /// Shows a space: the UI is another room's, and is handed in.
 pub type ShowUi = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
 
+/// Which agents there are for who works in a directory, as of now; or why that cannot be said.
+pub type KnownAgents = dyn Fn(&Path) -> Result<Catalog, String> + Send + Sync;
+
 /// What sessions are made with.
 pub struct Means {
     /// The agents that there are.
-    pub catalog: Catalog,
+    pub catalog: Box<KnownAgents>,
     /// Who shows conversations.
     pub show: Box<ShowUi>,
     /// How much of a screen is kept.

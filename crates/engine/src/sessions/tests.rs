@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
 use wh_agents::demo::{Demo, DemoOptions};
+use wh_agents::port::Agent;
 use wh_client::{CreateError, Daemon, Ending, NewSession, Session, What};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
@@ -93,7 +94,10 @@ impl Home {
 fn means(store: Store) -> Means {
     let demo = Demo::new(DemoOptions { pace: Duration::ZERO, ..DemoOptions::default() });
     Means {
-        catalog: Catalog::of(vec![Arc::new(demo), Arc::new(Mute)]),
+        catalog: {
+            let (demo, mute): (Arc<dyn Agent>, Arc<dyn Agent>) = (Arc::new(demo), Arc::new(Mute));
+            Box::new(move |_| Ok(Catalog::of(vec![Arc::clone(&demo), Arc::clone(&mute)])))
+        },
         show: Box::new(|spec| {
             tokio::spawn(async move {
                 let _held = spec;

@@ -87,6 +87,10 @@ impl Desk {
     }
 
     fn agent(&self, id: &str) -> Result<Arc<dyn Agent>, Refusal> {
+        if self.roster.catalog.agents().is_empty() {
+            let words = "a session has the one agent that it was made with; in a shell, wh agents manages agents and wh new makes sessions";
+            return Err(Refusal::NotAvailable(words.to_owned()));
+        }
         self.roster.catalog.by_id(id).ok_or_else(|| Refusal::NoSuchAgent(id.to_owned()))
     }
 

@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use wh_wire::control::{DoneBody, QuestionBody, QuestionsBody};
+use wh_wire::control::{DetailBody, DoneBody, QuestionBody, QuestionsBody};
 
 use crate::door::DoorArguments;
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{clean, clean_line};
 
+/// Lines of a change that are listed.
+const MOST_LINES: usize = 40;
+
 /// List an agent's questions, or answer one by its id
 ///
 /// Without QUESTION it lists what is open, with the options. OPTION is an option's id; --text answers in words.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q-3 allow\n  wh answer a q-4 --text 'use the other branch'"))]
+#[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q3 allow_once\n  wh answer a q4 --text 'use the other branch'"))]
 pub struct Answer {
     /// The session, by its name or id; - is the only run
     #[arg(value_name = "SESSION")]
@@ -74,6 +77,9 @@ fn listing(questions: &[QuestionBody]) -> String {
     let mut out = String::new();
     for question in questions {
         out.push_str(&format!("{}  {}: {}\n", question.id, clean_line(&question.from), clean(&question.title)));
+        for line in question.details.iter().flat_map(about) {
+            out.push_str(&format!("    {line}\n"));
+        }
         for option in &question.options {
             out.push_str(&format!("    {:<16} {}\n", clean_line(&option.id), clean_line(&option.label)));
         }
@@ -82,6 +88,30 @@ fn listing(questions: &[QuestionBody]) -> String {
         }
     }
     out
+}
+
+/// What a question is about: nobody should allow what they have not seen.
+fn about(detail: &DetailBody) -> Vec<String> {
+    let lines = |before: &str, text: &str| -> Vec<String> {
+        text.lines().map(|line| format!("{before}{}", clean_line(line))).collect()
+    };
+    match detail {
+        DetailBody::Text { text } => lines("", text),
+        DetailBody::Command { command } => lines("$ ", command),
+        DetailBody::Path { path } => lines("", path),
+        DetailBody::Input { tool, input } => lines("", &format!("{tool} {input}")),
+        DetailBody::Diff { path, old, new } => {
+            let mut all = vec![format!("{}:", clean_line(path))];
+            all.extend(lines("- ", old.as_deref().unwrap_or_default()));
+            all.extend(lines("+ ", new));
+            if all.len() > MOST_LINES {
+                let more = all.len() - MOST_LINES;
+                all.truncate(MOST_LINES);
+                all.push(format!("… {more} more lines; --json has all of them"));
+            }
+            all
+        }
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +125,10 @@ mod tests {
             from: "demo".to_owned(),
             kind: "permission".to_owned(),
             title: "Run it?".to_owned(),
-            details: vec![],
+            details: vec![
+                DetailBody::Command { command: "rm -r build".to_owned() },
+                DetailBody::Diff { path: "a.txt".to_owned(), old: Some("one\n".to_owned()), new: "two\n".to_owned() },
+            ],
             options: vec![wh_wire::control::OptionBody {
                 id: "allow".to_owned(),
                 label: "Yes".to_owned(),
@@ -107,7 +140,11 @@ mod tests {
             asked_at: String::new(),
         };
         let text = listing(&[question]);
-        assert!(text.starts_with("q-1  demo: Run it?\n    allow            Yes\n    --text"), "{text}");
+        let about = "    $ rm -r build\n    a.txt:\n    - one\n    + two\n";
+        assert!(
+            text.starts_with(&format!("q-1  demo: Run it?\n{about}    allow            Yes\n    --text")),
+            "{text}"
+        );
         assert_eq!(listing(&[]), "nothing waits for an answer\n");
     }
 }

@@ -92,7 +92,7 @@ async fn show(place: Place, session: String, person: Person, keys: Keys) -> Resu
             Ok(ExitCode::SUCCESS)
         }
         Over::Broken => Err(Failure::new(code::UNREACHABLE, "the daemon is gone")
-            .hint("wh daemon status tells whether it runs; wh daemon logs what it did")),
+            .hint("wh daemon start brings back what can go on; wh daemon logs tells what it did")),
     }
 }
 

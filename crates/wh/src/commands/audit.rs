@@ -77,6 +77,10 @@ impl Audit {
             since: self.since.and_then(|since| SystemTime::now().checked_sub(since)),
             newest: Some(self.newest),
         };
+        if !path.exists() {
+            say("wh: nothing is in the account yet");
+            return Ok(ExitCode::SUCCESS);
+        }
         let reading =
             read(&path, &filter).map_err(|error| Failure::new(code::FAILED, format!("{}: {error}", path.display())))?;
         if reading.unreadable > 0 {

@@ -178,9 +178,26 @@ fn show(ack: &ControlAck, message: &Message, json: bool) -> Result<ExitCode, Fai
         ControlResult::Timeout => code::TIMEOUT,
         ControlResult::Busy | ControlResult::NotLive => code::REFUSED,
         ControlResult::NotFound => code::UNREACHABLE,
-        ControlResult::Rejected => code::UNAUTHORISED,
+        ControlResult::Rejected if ack.error.as_deref().is_some_and(is_about_rights) => code::UNAUTHORISED,
+        ControlResult::Rejected => code::REFUSED,
         ControlResult::InternalError => code::FAILED,
     }))
+}
+
+/// Whether somebody else might have been let in.
+fn is_about_rights(error: &str) -> bool {
+    [
+        "unproven_sender",
+        "other_sender",
+        "other_team",
+        "no_member",
+        "no_role",
+        "denied",
+        "not_allowed",
+        "own_question",
+        "untraceable",
+    ]
+    .contains(&error)
 }
 
 /// The largest text that is read: more could not be sent.

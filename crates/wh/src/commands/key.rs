@@ -31,6 +31,10 @@ impl Key {
             [first, _, ..] if first.parse::<KeyPress>().is_err() || self.door.names_session(first) => {
                 Some(self.names.remove(0))
             }
+            [first] => {
+                self.door.nothing_for(first, "wh key", "NAME")?;
+                None
+            }
             _ => None,
         };
         let door = self.door.onto(session)?;

@@ -47,9 +47,19 @@ pub struct Send {
 impl Send {
     pub fn run(mut self) -> Result<ExitCode, Failure> {
         let text = self.words.pop().unwrap_or_default();
+        if self.words.is_empty() {
+            self.door.nothing_for(&text, "wh send", "TEXT")?;
+        }
         let door = self.door.onto(self.words.pop())?;
         let text = if text == "-" { standard_input()? } else { text };
-        if self.keys.is_empty() && !self.paste && is_conversation(&door)? {
+        let session = door.summary()?;
+        if let Some(ended) = session.as_ref().filter(|one| !one.status.live) {
+            let name = &ended.name;
+            return Err(Failure::new(code::REFUSED, format!("{name} has ended"))
+                .hint(format!("wh logs {name} tells what it said; wh new makes another session")));
+        }
+        let speaks = session.is_some_and(|one| one.kind == SessionKind::Agent);
+        if self.keys.is_empty() && !self.paste && speaks {
             return say(&door, text, self.request_id);
         }
         let kind = if self.paste { "paste" } else { "text" };

@@ -46,7 +46,10 @@ enum TeamCommand {
 impl Team {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let place = Place::here()?;
-        let failed = |error: std::io::Error| Failure::new(code::FAILED, error);
+        let failed = |error: std::io::Error| {
+            let wrong = error.kind() == std::io::ErrorKind::InvalidInput;
+            Failure::new(if wrong { code::USAGE } else { code::FAILED }, error)
+        };
         let mut teams = Teams::open(place.teams()).map_err(failed)?;
         match self.command {
             TeamCommand::List => {
@@ -62,6 +65,16 @@ impl Team {
             }
             TeamCommand::Add { team, member, role } => {
                 let file = teams.add(&team, &member, role.as_deref()).map_err(failed)?;
+                if let Some(role) =
+                    role.filter(|role| teams.policy().teams.get(&team).is_none_or(|team| team.role(role).is_none()))
+                {
+                    say(&format!("wh: {team} does not define the role {role:?}, so {member} may do nothing yet"));
+                    let config = place.teams().join(&team).join("config.json");
+                    say(&format!(
+                        "    say what it allows in {}: \"roles\": {{\"{role}\": {{\"allow\": [\"*\"]}}}}",
+                        config.display()
+                    ));
+                }
                 print(&format!("{member} is in {team}; the credential is in {}\n", file.display()))?;
             }
             TeamCommand::Remove { team, member } => {

@@ -36,6 +36,9 @@ pub struct Wait {
 impl Wait {
     pub fn run(mut self) -> Result<ExitCode, Failure> {
         let condition = self.words.pop().unwrap_or_default();
+        if self.words.is_empty() {
+            self.door.nothing_for(&condition, "wh wait", "CONDITION")?;
+        }
         let door = self.door.onto(self.words.pop())?;
         let timeout = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
         let body = json!({ "condition": condition, "timeout": timeout });

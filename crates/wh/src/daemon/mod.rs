@@ -199,10 +199,16 @@ impl Place {
 }
 
 /// The last line of a file that has words in it.
+/// The last that it said: what went wrong, if it said so, and else its last line.
 fn last_line(path: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(path).ok()?.read_to_string(&mut text).ok()?;
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned)
+    let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    // What to do about it stands below it.
+    while lines.len() > 1 && lines.last().is_some_and(|line| line.starts_with(' ')) {
+        lines.pop();
+    }
+    lines.last().map(|line| line.strip_prefix("wh: ").unwrap_or(line).to_owned())
 }
 
 /// Writes a file that only this user can read, all of it or nothing.

@@ -62,10 +62,11 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
         }
     };
     let store = open_store(place)?;
-    let catalog = agents::catalog(std::path::Path::new("/"))?;
+    // What is wrong in the person's own file is said now; it is read anew for each session.
+    agents::catalog(std::path::Path::new("/"))?;
     let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
     let sessions = Sessions::new(Means {
-        catalog,
+        catalog: Box::new(|directory| agents::catalog(directory).map_err(|failure| failure.told())),
         show: Box::new(show),
         screen,
         withheld: vec![TOKEN_VARIABLE.into()],

@@ -242,6 +242,7 @@ impl Live {
             thread: started.thread.id.clone(),
             status: started.thread.status,
             spoken: resumed,
+            unstopped: Vec::new(),
             capabilities: Capabilities {
                 interrupts: true,
                 models: models.into_iter().map(|model| Named { id: model.id, title: model.title }).collect(),

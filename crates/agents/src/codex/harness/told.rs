@@ -45,6 +45,8 @@ impl Live {
         let text = format!("{TITLE} was told to stop and has not said within {STOPPING:?} that it has");
         self.tell(Report::Notice(Level::Warning, text)).await?;
         self.taken(Err("it does not say that it stops")).await?;
+        let unstopped = self.turn.as_ref().filter(|turn| !turn.replied).map(|turn| turn.id.clone());
+        self.unstopped.extend(unstopped);
         self.end_turn(Outcome::Cancelled).await
     }
 

@@ -223,9 +223,12 @@ fn is_name(name: &str) -> bool {
 
 fn check_names(names: &[&str]) -> io::Result<()> {
     match names.iter().find(|name| !is_name(name)) {
-        Some(name) => Err(io::Error::other(format!(
-            "{name:?} cannot be the name of a team or member; use letters, digits, \".\", \"_\" and \"-\", 64 at most"
-        ))),
+        Some(name) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "{name:?} cannot be the name of a team or member; use letters, digits, \".\", \"_\" and \"-\", 64 at most"
+            ),
+        )),
         None => Ok(()),
     }
 }

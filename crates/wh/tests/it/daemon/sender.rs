@@ -378,7 +378,7 @@ fn everything_that_a_sender_meets_is_in_its_account() {
     assert_eq!(acts, ["control_failure"]);
     assert_eq!(house.ok(&["audit", "--sent", "--session", "nope"]).lines().count(), 1);
     failed(&house, "r2", &["send", "a", "x", "--as", "eve"], 5, "rejected", "no_credential", "eve@default");
-    let acts = failed(&house, "r3", &["answer", "a", "q-9", "--approve"], 5, "rejected", "no_question", "q-9");
+    let acts = failed(&house, "r3", &["answer", "a", "q-9", "--approve"], 4, "rejected", "no_question", "q-9");
     assert_eq!(acts, ["control_request", "control_failure", "control_ack"]);
     // A repetition, and a message that replaces another.
     for _ in 0..2 {

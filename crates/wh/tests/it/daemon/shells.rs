@@ -278,13 +278,13 @@ fn the_small_commands_take_a_session_by_its_name() {
     house.ok(&["kill", "c", "--forget"]);
     assert!(!house.ok(&["ls", "--all", "--json"]).contains(&session.id));
 
-    house.demo("a", 0);
+    let agent = house.demo("a", 0);
     house.ok(&["send", "a", "/demo ask"]);
+    house.question(&agent);
     let asked = house.ok(&["answer", "a"]);
     let question = asked.split_whitespace().next().unwrap().to_owned();
-    assert!(asked.contains("allow"), "{asked}");
-    let option = asked.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
-    assert_eq!(house.ok(&["answer", "a", &question, &option]), "answered\n");
+    assert!(asked.contains("    allow_once  ") && asked.contains("bell"), "{asked}");
+    assert_eq!(house.ok(&["answer", "a", &question, "allow_once"]), "answered\n");
 }
 
 #[test]
@@ -307,6 +307,15 @@ fn names_that_cannot_be_are_refused_and_those_that_are_not_there_are_said_so() {
     refused(&["new", "--", "no-such-program"], "no-such-program");
     assert_eq!(refused(&["new", "--agent", "demo", "--name", "unseen", "--attach"], "needs a terminal"), 2);
     assert!(!house.ok(&["ls", "--json"]).contains("unseen"), "nothing is made that cannot be attached to");
+    for forgotten in [&["send", "a"][..], &["key", "a"], &["wait", "a"]] {
+        assert_eq!(refused(forgotten, "a is a session, and there is nothing for it"), 2, "{forgotten:?}");
+    }
+    // What the person's own file says is known at once.
+    fs::create_dir_all(house.root().join("config/wheelhouse")).unwrap();
+    let agents = house.root().join("config/wheelhouse/agents.toml");
+    fs::write(&agents, "[agents.nobody]\nprotocol = \"acp\"\ncommand = [\"no-such-program\"]\n").unwrap();
+    refused(&["new", "--agent", "nobody"], "no-such-program");
+    fs::remove_file(agents).unwrap();
     for arguments in [
         &["send", "x", "hello"][..],
         &["attach", "x"],
