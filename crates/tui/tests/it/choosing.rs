@@ -288,10 +288,12 @@ fn obedient(mut inside: Inside) {
 async fn what_cannot_be_listed_says_why() {
     let mut stage = Stage::new(80, 24).await;
     stage.press(&["f8"]).await;
-    stage.sees("there is no agent \"demo\"").await;
+    // Nobody can be invited into this space, as in a session of the daemon.
+    stage.sees("a session has the one agent that it was made with").await;
     stage.press(&["escape"]).await;
     stage.text("/agent nobody\r").await;
-    stage.sees("there is no agent \"nobody\"").await;
+    stage.sees("─ Agents ─").await;
+    stage.sees("a session has the one agent that it was made with").await;
 }
 
 #[tokio::test]
