@@ -1,6 +1,6 @@
 //! How a program is spoken to over pipes: [`process`] starts and ends it, [`lines`] and [`writer`] carry what is said,
 //! and [`pending`] knows who waits for a reply; [`talk`] puts these together. [`keeper`] is a small process in between, for those whose programs must
-//! not outlive them however they go.
+//! not outlive them however they go; [`children`] registers what we started, and [`proc`] reads what the system knows of a process.
 //!
 //! ```
 //! use std::time::Duration;
@@ -21,11 +21,13 @@
 //! # }
 //! ```
 
+pub mod children;
 mod find;
 pub mod keeper;
 mod leash;
 pub mod lines;
 pub mod pending;
+pub mod proc;
 pub mod process;
 pub mod protocol;
 pub mod room;

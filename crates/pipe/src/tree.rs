@@ -1,12 +1,13 @@
 //! Who descends from whom, and how all who descend from a process are ended.
 
 use std::collections::HashMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
 use nix::poll::PollTimeout;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
+
+use crate::proc;
 
 /// One step of an end: a signal to everything, and how long it has to work before the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Ending {
 /// so nothing that a keeper's program started is missing.
 pub fn below(root: Pid) -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for (pid, stat) in all() {
+    for (pid, stat) in proc::snapshot() {
         children.entry(stat.parent).or_default().push(pid);
     }
     let mut found = vec![root.as_raw()];
@@ -94,33 +95,11 @@ pub fn below(root: Pid) -> Vec<Pid> {
 
 /// Who runs in a process group. The dead that nobody has waited for do not count.
 pub fn group(leader: Pid) -> Vec<Pid> {
-    all()
-        .filter(|(_, stat)| stat.group == leader.as_raw() && !matches!(stat.state, 'Z' | 'X'))
+    proc::snapshot()
+        .into_iter()
+        .filter(|(_, stat)| stat.group == leader.as_raw() && !stat.is_dead())
         .map(|(pid, _)| Pid::from_raw(pid))
         .collect()
-}
-
-fn all() -> impl Iterator<Item = (i32, Stat)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(|pid| Some((pid, Stat::read(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Stat {
-    state: char,
-    parent: i32,
-    group: i32,
-}
-
-impl Stat {
-    /// Reads a line of `/proc/PID/stat`. The name in it may hold anything, also brackets.
-    fn read(line: &str) -> Option<Self> {
-        let mut fields = line.rsplit_once(')')?.1.split_whitespace();
-        let state = fields.next()?.chars().next()?;
-        Some(Self { state, parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
-    }
 }
 
 #[cfg(test)]
@@ -130,13 +109,6 @@ mod tests {
     use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
     use super::*;
-
-    #[test]
-    fn a_name_with_brackets_does_not_hide_the_parent() {
-        let stat = Stat { state: 'S', parent: 7, group: 43 };
-        assert_eq!(Stat::read("42 (a) S 1 (b)) S 7 43 42 0"), Some(stat));
-        assert_eq!(Stat::read("garbage"), None);
-    }
 
     #[test]
     fn a_child_is_found_below_its_parent_and_in_its_group_until_it_is_dead() {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::unistd::{Pid, setsid};
+use nix::unistd::setsid;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -23,6 +23,7 @@ use tokio::time::timeout;
 use super::leader::{Leader, Reports, watch_keeper, watch_program};
 use super::{Child, Fate};
 use crate::Leash;
+use crate::children::{self, Role, SESSION_VARIABLE};
 use crate::find::{candidates, is_executable, names_a_place};
 use crate::protocol::Report;
 use crate::tail::Tail;
@@ -157,10 +158,10 @@ impl Launch {
         let deaths = signal(SignalKind::child()).map_err(failed)?;
         let mut command = Command::new(place);
         self.set_up(command.args(&self.arguments)).process_group(0);
-        let mut process = command.spawn().map_err(failed)?;
-        let pid = pid(&process);
+        let (mut process, registration) = children::spawn(&mut command, Role::Program).map_err(failed)?;
+        let pid = registration.id().raw();
         // From here on whatever fails, the leader ends what was started.
-        let leader = Leader::new(pid, None);
+        let leader = Leader::new(registration, None);
         let (tell, fate) = watch::channel(Fate::default());
         tokio::spawn(watch_program(leader.clone(), deaths, tell));
         self.hold(&mut process, pid.as_raw(), leader, fate).map_err(failed)
@@ -203,10 +204,16 @@ impl Launch {
         };
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
         unsafe { command.pre_exec(become_keeper) };
-        let process = command.spawn()?;
+        let role = Role::Supervisor { session: self.session() };
+        let (process, registration) = children::spawn(&mut command, role)?;
         drop(theirs);
-        let leader = Leader::new(pid(&process), Some(ours));
+        let leader = Leader::new(registration, Some(ours));
         Ok((process, leader, reports))
+    }
+
+    /// The session that it runs for, by the variable that whoever starts a session sets.
+    fn session(&self) -> Option<String> {
+        self.environment.get(OsStr::new(SESSION_VARIABLE))?.as_ref()?.to_str().map(str::to_owned)
     }
 
     fn set_up<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -273,9 +280,4 @@ impl Launch {
             _ => StartError::Other { program: self.program.clone(), source },
         }
     }
-}
-
-fn pid(process: &process::Child) -> Pid {
-    // The kernel's own type for it has 31 bits.
-    Pid::from_raw(process.id().cast_signed())
 }

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 
 use super::{Exit, Fate};
+use crate::children::Registration;
 use crate::lines::{Line, Lines};
 use crate::protocol::{Order, Report};
 use crate::tree;
@@ -20,13 +21,15 @@ use crate::tree;
 #[derive(Debug)]
 pub(super) struct Leader {
     pid: Pid,
+    /// Dropped after the wait in `drop`, or with the thread that waits.
+    registration: Option<Registration>,
     /// Where a keeper takes its orders. Without it the process is the program itself, in a group of its own.
     line: Option<UnixStream>,
 }
 
 impl Leader {
-    pub(super) fn new(pid: Pid, line: Option<UnixStream>) -> Arc<Self> {
-        Arc::new(Self { pid, line })
+    pub(super) fn new(registration: Registration, line: Option<UnixStream>) -> Arc<Self> {
+        Arc::new(Self { pid: registration.id().raw(), registration: Some(registration), line })
     }
 
     pub(super) fn is_keeper(&self) -> bool {
@@ -110,7 +113,11 @@ impl Drop for Leader {
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {
                 // It was not watched to its end: it did not come so far, or its runtime was dropped under it. Should
                 // there be no thread, whoever adopts it when we end waits for it.
-                let wait = move || while waitpid(pid, None) == Err(Errno::EINTR) {};
+                let registration = self.registration.take();
+                let wait = move || {
+                    while waitpid(pid, None) == Err(Errno::EINTR) {}
+                    drop(registration);
+                };
                 let _ = std::thread::Builder::new().name("wh-pipe-wait".to_owned()).spawn(wait);
             }
             _ => {}

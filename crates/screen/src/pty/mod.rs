@@ -21,6 +21,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::frame::Size;
 use crate::replies::CELL_PIXELS;
+use wh_pipe::children::{self, Registration, Role, SESSION_VARIABLE};
 pub use wh_pipe::protocol::{Order, Report};
 
 /// The first argument by which our own binary knows that it is to be a guard.
@@ -90,13 +91,15 @@ impl Program {
         if let Some(directory) = &spec.directory {
             command.current_dir(directory);
         }
-        let guard = command.spawn()?;
+        let session = spec.environment.iter().find(|(name, _)| name == SESSION_VARIABLE);
+        let session = session.and_then(|(_, value)| value.to_str()).map(str::to_owned);
+        let (guard, registration) = children::spawn(&mut command, Role::Supervisor { session })?;
         // The command holds our copies of the slave and of the guard's end of the line until it is dropped.
         drop(command);
         let (read, write) = UnixStream::from_std(ours)?.into_split();
         Ok(Self {
             terminal: Terminal::new(master)?,
-            reports: Reports { lines: BufReader::new(read).lines(), guard },
+            reports: Reports { lines: BufReader::new(read).lines(), guard, _registration: registration },
             orders: Orders(write),
         })
     }
@@ -229,6 +232,7 @@ pub fn size_of(terminal: impl AsFd) -> io::Result<Size> {
 pub struct Reports {
     lines: Lines<BufReader<OwnedReadHalf>>,
     guard: Child,
+    _registration: Registration,
 }
 
 impl Reports {

@@ -1,0 +1,99 @@
+//! Registry of the children that this process started itself. A child subreaper also gets children that it never started: what
+//! outlives its supervisor. Only a complete registry can tell them apart, so every child is started through [`spawn`].
+
+use std::collections::HashMap;
+use std::io;
+use std::process::{Child, Command};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use nix::unistd::getpid;
+
+use crate::proc::{self, ProcessId};
+
+/// Names the session in the environment of everything that runs in it. For programs to read; never evidence of anything.
+pub const SESSION_VARIABLE: &str = "WH_SESSION";
+
+/// What a child is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// A program that runs without a supervisor.
+    Program,
+    /// A guard or keeper: everything below it belongs to one session, or to none if it runs on behalf of wh itself.
+    Supervisor {
+        /// Id of the session.
+        session: Option<String>,
+    },
+}
+
+/// Held across fork and registration, so that nobody can see a child of ours before it is registered.
+static REGISTRY: LazyLock<Mutex<HashMap<ProcessId, Role>>> = LazyLock::new(Mutex::default);
+
+fn registry() -> MutexGuard<'static, HashMap<ProcessId, Role>> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Entry of one child in the registry. Keep it until the child has been waited for.
+#[derive(Debug)]
+pub struct Registration(ProcessId);
+
+impl Registration {
+    /// The child.
+    pub fn id(&self) -> ProcessId {
+        self.0
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        registry().remove(&self.0);
+    }
+}
+
+/// Starts a child and registers it in one step.
+pub fn spawn(command: &mut Command, role: Role) -> io::Result<(Child, Registration)> {
+    let mut registry = registry();
+    let child = command.spawn()?;
+    // The child cannot be gone: nobody has waited for it.
+    let id = ProcessId::of(child.id().cast_signed())?;
+    registry.insert(id, role);
+    Ok((child, Registration(id)))
+}
+
+/// The supervisors that this process started and has not waited for, with their sessions.
+pub fn supervisors() -> HashMap<ProcessId, Option<String>> {
+    let of_supervisor = |(id, role): (&ProcessId, &Role)| match role {
+        Role::Supervisor { session } => Some((*id, session.clone())),
+        Role::Program => None,
+    };
+    registry().iter().filter_map(of_supervisor).collect()
+}
+
+/// Children of this process that it did not start: orphans that it adopted as a child subreaper. Zombies are included.
+pub fn adopted() -> Vec<ProcessId> {
+    let registry = registry();
+    let own = getpid().as_raw();
+    let children = proc::snapshot().into_iter().filter(|(_, stat)| stat.parent == own);
+    children
+        .map(|(pid, stat)| ProcessId { pid, started: stat.started })
+        .filter(|id| !registry.contains_key(id))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registered_child_is_not_taken_for_an_adopted_one() {
+        let role = Role::Supervisor { session: Some("s1".to_owned()) };
+        let (mut child, registration) = spawn(Command::new("sleep").arg("60"), role).unwrap();
+        let id = registration.id();
+        assert!(id.exists() && !adopted().contains(&id));
+        assert_eq!(supervisors().get(&id), Some(&Some("s1".to_owned())));
+        drop(registration);
+        assert!(adopted().contains(&id) && !supervisors().contains_key(&id));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!id.exists());
+    }
+}

@@ -1,0 +1,135 @@
+//! Process inspection through `/proc`: parents, process groups, start times and command lines. Everything is read as bytes,
+//! since a process chooses its own name and may choose one that is not UTF-8.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+
+use nix::unistd::Pid;
+
+/// Initial buffer for a file of `/proc`, which reports no length.
+const READ_BUFFER_BYTES: usize = 4096;
+
+/// A process, told apart from a later one with the same pid by its start time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ProcessId {
+    /// The pid.
+    pub pid: i32,
+    /// Start time in clock ticks since boot.
+    pub started: u64,
+}
+
+impl ProcessId {
+    /// The process that has this pid now.
+    pub fn of(pid: i32) -> io::Result<Self> {
+        Ok(Self { pid, started: Stat::of(pid)?.started })
+    }
+
+    /// True while this very process exists, as a zombie too.
+    pub fn exists(self) -> bool {
+        Stat::of(self.pid).is_ok_and(|stat| stat.started == self.started)
+    }
+
+    /// The pid as a system call takes it.
+    pub fn raw(self) -> Pid {
+        Pid::from_raw(self.pid)
+    }
+}
+
+/// The fields of `/proc/PID/stat` that decide who a process belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// `R`, `S`, `T`, `Z` and so on, as in proc(5).
+    pub state: char,
+    /// Pid of the parent.
+    pub parent: i32,
+    /// Process group.
+    pub group: i32,
+    /// Start time in clock ticks since boot.
+    pub started: u64,
+}
+
+impl Stat {
+    /// Reads the record of one process. Fails with `NotFound` when there is no such process.
+    pub fn of(pid: i32) -> io::Result<Self> {
+        Self::decode(&read(pid, "stat")?).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    }
+
+    /// Decodes one record. The name in it may contain anything, brackets and invalid UTF-8 included.
+    fn decode(record: &[u8]) -> Option<Self> {
+        let behind_name = record.iter().rposition(|byte| *byte == b')')? + 1;
+        let mut fields = record.get(behind_name..)?.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
+        let state = char::from(*fields.next()?.first()?);
+        let parent = number(fields.next()?)?;
+        let group = number(fields.next()?)?;
+        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the start time 22.
+        let started = number(fields.nth(16)?)?;
+        Some(Self { state, parent, group, started })
+    }
+
+    /// True for a process that has ended and has not been waited for.
+    pub fn is_dead(self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+}
+
+fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// Every process of the machine that can be read, by pid. Not atomic: processes start and end while it is taken.
+pub fn snapshot() -> HashMap<i32, Stat> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(|pid| Some((pid, Stat::of(pid).ok()?)))
+        .collect()
+}
+
+/// The arguments of a process, the program's name first. Empty for a zombie and for a kernel thread.
+pub fn command_line(pid: i32) -> io::Result<Vec<Vec<u8>>> {
+    let line = read(pid, "cmdline")?;
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    if line.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
+}
+
+fn read(pid: i32, name: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(READ_BUFFER_BYTES);
+    File::open(format!("/proc/{pid}/{name}"))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REST: &[u8] = b" S 7 43 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2";
+
+    fn record(name: &[u8]) -> Vec<u8> {
+        [b"42 (", name, b")", REST].concat()
+    }
+
+    #[test]
+    fn no_name_hides_the_parent() {
+        let expected = Stat { state: 'S', parent: 7, group: 43, started: 987_654 };
+        for name in [&b"sh"[..], b"a) S 1 (b", b"\xff\xfe\xff", b"two words", b""] {
+            assert_eq!(Stat::decode(&record(name)), Some(expected), "{name:?}");
+        }
+        assert_eq!(Stat::decode(b"garbage"), None);
+        assert_eq!(Stat::decode(b"1 (x) S 7 43"), None);
+    }
+
+    #[test]
+    fn this_process_is_found_with_its_command_line() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let id = ProcessId::of(own).unwrap();
+        assert!(id.exists());
+        assert!(!ProcessId { started: id.started + 1, ..id }.exists(), "another process with the same pid");
+        assert_eq!(snapshot()[&own].started, id.started);
+        assert!(!command_line(own).unwrap().is_empty());
+        assert_eq!(Stat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
