@@ -28,6 +28,9 @@ use super::recorder::{Recorder, Take};
 /// Who reads on at once only waits for that worker, and both take turns instead of working side by side.
 const READ_AT_ONCE: usize = 64 * 1024;
 
+/// Reads of 4 KiB at most before whoever waits for a drawn frame is answered: more than a socket of the system's default size holds.
+const DRAWN_READS: usize = 256;
+
 /// A program that has ended may leave others behind that keep its terminal open; its own last words come well before.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -261,7 +264,9 @@ impl Task {
     /// The UI has drawn the effect of all that it was given up to here: what it drew is taken before anybody is told.
     async fn drawn(&mut self, offset: u64) {
         let mut buffer = [0; 4096];
-        while let (false, Ok(Some(count))) = (self.display.is_full(), self.terminal.try_read(&mut buffer)) {
+        // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
+        for _ in 0..DRAWN_READS {
+            let (false, Ok(Some(count))) = (self.display.is_full(), self.terminal.try_read(&mut buffer)) else { break };
             if count == 0 {
                 break;
             }
@@ -334,11 +339,15 @@ impl Task {
     }
 
     async fn written(&mut self, written: io::Result<()>) {
-        if let Err(error) = written {
-            debug!(%error, "the terminal takes no more input");
-            self.outbox.clear();
-        }
-        self.happens(Input::Wrote(self.outbox.len())).await;
+        let input = match written {
+            Ok(()) => Input::Wrote(self.outbox.len()),
+            Err(error) => {
+                debug!(%error, "the terminal takes no more input");
+                self.outbox.clear();
+                Input::Unwritable
+            }
+        };
+        self.happens(input).await;
     }
 
     async fn output(&mut self, count: io::Result<usize>, buffer: &[u8]) {

@@ -147,6 +147,7 @@ impl Terminal {
     pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.readable().await?;
+            let hung_up = ready.ready().is_read_closed();
             match ready.try_io(|terminal| Ok(nix::unistd::read(terminal.get_ref(), buffer)?)) {
                 // Linux says EIO where others say end of file.
                 Ok(Err(error)) if error.raw_os_error() == Some(nix::libc::EIO) => return Ok(0),
@@ -157,6 +158,8 @@ impl Terminal {
                     }
                     return result;
                 }
+                // The readiness of a terminal that hung up is never cleared: to wait for it again would not wait.
+                Err(_not_ready) if hung_up => return Ok(0),
                 Err(_not_ready) => {}
             }
         }
@@ -172,13 +175,17 @@ impl Terminal {
         }
     }
 
-    /// Waits until the program's side takes input and writes some of it.
+    /// Waits until the program's side takes input and writes some of it. Fails with `BrokenPipe` when the last holder of the
+    /// terminal has closed it and its buffer is full: nobody will read what it holds.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.writable().await?;
+            let hung_up = ready.ready().is_write_closed();
             match ready.try_io(|terminal| Ok(nix::unistd::write(terminal.get_ref(), bytes)?)) {
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => return result,
+                // Linux reports a terminal that hung up as writable for ever, and refuses every write with EAGAIN.
+                Err(_not_ready) if hung_up => return Err(io::ErrorKind::BrokenPipe.into()),
                 Err(_not_ready) => {}
             }
         }
@@ -269,4 +276,54 @@ pub fn own_binary() -> io::Result<PathBuf> {
 /// Whether the first argument asks for a guard.
 pub fn is_guard(argument: Option<&OsStr>) -> bool {
     argument.is_some_and(|argument| argument == GUARD_ARGUMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Runs on a thread of its own: a loop that never yields could not be timed out from within its runtime.
+    fn finishes<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> T {
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let _ = tell.send(runtime.block_on(work()));
+        });
+        told.recv_timeout(Duration::from_secs(60)).expect("it yields, and ends")
+    }
+
+    #[test]
+    fn a_write_to_a_full_terminal_that_hung_up_fails_instead_of_spinning() {
+        let error = finishes(async || {
+            let OpenptyResult { master, slave } = openpty(None, None).unwrap();
+            let mut raw = tcgetattr(&slave).unwrap();
+            nix::sys::termios::cfmakeraw(&mut raw);
+            tcsetattr(&slave, SetArg::TCSANOW, &raw).unwrap();
+            let terminal = Terminal::new(master).unwrap();
+            let input = vec![b'x'; 64 * 1024];
+            while terminal.try_write(&input).unwrap() > 0 {}
+            drop(slave);
+            assert_eq!(terminal.try_write(&input).unwrap(), 0, "it is full, and does not say that it hung up");
+            terminal.write(&input).await.unwrap_err()
+        });
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_terminal_that_hung_up_is_read_to_its_end() {
+        let read = finishes(async || {
+            let OpenptyResult { master, slave } = openpty(None, None).unwrap();
+            let terminal = Terminal::new(master).unwrap();
+            nix::unistd::write(&slave, b"last words").unwrap();
+            drop(slave);
+            let mut buffer = [0; 64];
+            let count = terminal.read(&mut buffer).await.unwrap();
+            (buffer[..count].to_vec(), terminal.read(&mut buffer).await.unwrap())
+        });
+        assert_eq!(read, (b"last words".to_vec(), 0));
+    }
 }
