@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::process::{Child, ExitStatus};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{self, SigHandler, SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::unistd::Pid;
 
 use crate::deadline;
@@ -13,6 +14,20 @@ use crate::deadline;
 /// The process as the kernel's tables take it.
 pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().try_into().expect("a pid fits the kernel's type"))
+}
+
+/// Gives what is started the signal dispositions of a new process. Whoever started the tests may have ignored some, as `nohup` and a
+/// shell's `&` do, and a shell cannot trap a signal that was ignored when it started.
+pub fn with_default_signals(command: &mut Command) -> &mut Command {
+    let reset = || {
+        for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { signal::signal(signal, SigHandler::SigDfl) }?;
+        }
+        Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
+    };
+    // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
+    unsafe { command.pre_exec(reset) }
 }
 
 /// True while the process runs; a zombie does not.
@@ -99,6 +114,16 @@ mod tests {
 
     fn shell(script: &str) -> Child {
         Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().expect("sh is there")
+    }
+
+    #[test]
+    fn what_is_started_can_trap_a_signal_that_the_tests_ignore() {
+        // SAFETY: to ignore a signal runs no code of ours, and no other test uses this one.
+        unsafe { signal::signal(Signal::SIGUSR2, SigHandler::SigIgn) }.unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap 'exit 7' USR2; kill -USR2 $$; exit 0"]);
+        assert_eq!(command.status().unwrap().code(), Some(0), "it is ignored");
+        assert_eq!(with_default_signals(&mut command).status().unwrap().code(), Some(7));
     }
 
     #[test]

@@ -94,7 +94,8 @@ impl Options {
         }
         command.env("XDG_RUNTIME_DIR", runtime.path()).envs(self.env);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {}: {error}", self.bin.display()));
+        let child = process::with_default_signals(&mut command).spawn();
+        let child = child.unwrap_or_else(|error| panic!("cannot start {}: {error}", self.bin.display()));
         Wh::listening(child, runtime)
     }
 }

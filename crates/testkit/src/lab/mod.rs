@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::Model;
+use crate::{Model, process};
 
 /// What a test has at hand inside.
 pub struct Lab {
@@ -74,6 +74,7 @@ impl Lab {
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.env()).current_dir(&self.project).stdin(Stdio::null());
+        process::with_default_signals(&mut command);
         command
     }
 

@@ -18,6 +18,7 @@ pub use self::sight::Sight;
 
 use self::drawn::drawn;
 use crate::deadline::{PATIENCE, before};
+use crate::process;
 
 /// How to start a pane.
 #[must_use]
@@ -226,6 +227,7 @@ impl Tmux {
         let mut command = Command::new("tmux");
         command.args(["-u", "-f", "/dev/null", "-L", &self.name]);
         command.env("TMUX_TMPDIR", self.sockets.path()).env_remove("TMUX");
+        process::with_default_signals(&mut command);
         command
     }
 

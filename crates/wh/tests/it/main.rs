@@ -24,5 +24,8 @@ mod stream;
 mod typescript;
 mod waits;
 
-/// The binary under test.
-const WH: &str = env!("CARGO_BIN_EXE_wh");
+/// The binary under test: the one that cargo has just built, or with `WH_BIN` another, an older one say.
+const WH: &str = match option_env!("WH_BIN") {
+    Some(bin) => bin,
+    None => env!("CARGO_BIN_EXE_wh"),
+};

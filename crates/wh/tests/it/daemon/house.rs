@@ -152,6 +152,7 @@ impl House {
         let mut command = Command::new(WH);
         command.args(arguments).env_clear().envs(&self.environment).current_dir(self.work());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        process::with_default_signals(&mut command);
         command
     }
 
