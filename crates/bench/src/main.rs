@@ -2,6 +2,7 @@
 //! UIs of real agents. Every row measures all of them in turns within one run, so that a busy machine is busy for all. See
 //! `docs/performance.md`.
 
+mod against;
 mod bare;
 mod contenders;
 mod content;
@@ -24,6 +25,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use table::{Comparison, Row};
+
+/// Rows that `--against` measures unless others are named.
+const AGAINST_ROWS: [u8; 6] = [1, 2, 3, 4, 5, 14];
 
 /// What a measurement comes to; whoever runs a benchmark reads the error, nobody matches on it.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -53,6 +57,11 @@ struct Arguments {
     /// The wh to measure [default: the one beside this binary]
     #[arg(long, value_name = "FILE", global = true)]
     wh: Option<PathBuf>,
+
+    /// Measure another build of wh beside this one, in turns, and print the ratios; above 1 this one is better. Without
+    /// --row it measures rows 1 to 5 and 14
+    #[arg(long, value_name = "FILE", conflicts_with = "in_lab")]
+    against: Option<PathBuf>,
 
     /// Measure within the lab, and print the samples
     #[arg(long, hide = true)]
@@ -97,6 +106,11 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     let setting = Setting { wh: wh(arguments.wh.clone())?, quick: arguments.quick };
     if let Some(Command::Once(once)) = &arguments.command {
         return once.run(&setting);
+    }
+    if let Some(old) = &arguments.against {
+        let wanted = if arguments.rows.is_empty() { AGAINST_ROWS.to_vec() } else { arguments.rows.clone() };
+        let table = against::run(&setting, wh(Some(old.clone()))?, &wanted)?;
+        return Ok(io::stdout().write_all(table.as_bytes())?);
     }
     if arguments.in_lab {
         return lab::inside(&setting, &arguments.rows);

@@ -98,7 +98,7 @@ pub fn comparisons(rows: &[Comparison]) -> String {
     table
 }
 
-fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     match value {
         value if value.is_nan() => "–".to_owned(),
         value if value.is_infinite() => "∞".to_owned(),
@@ -110,18 +110,32 @@ fn ratio(value: f64) -> String {
 impl Unit {
     /// How many times better one is than the other: above 1 it is ahead.
     fn better(self, one: Measured, other: Measured) -> f64 {
+        self.times(one.median, other.median)
+    }
+
+    /// The same of two values.
+    pub fn times(self, one: f64, other: f64) -> f64 {
         match self {
-            Self::PerSecond => one.median / other.median,
-            Self::Seconds | Self::Bytes => other.median / one.median,
+            Self::PerSecond => one / other,
+            Self::Seconds | Self::Bytes => other / one,
+        }
+    }
+
+    /// A value with its unit.
+    pub fn cell(self, value: f64) -> String {
+        match self {
+            Self::Seconds => seconds(value),
+            Self::PerSecond => format!("{value:.0}/s"),
+            Self::Bytes => mebibytes(value),
         }
     }
 
     fn cells(self, Measured { median, p99 }: Measured) -> String {
-        match self {
-            Self::Seconds => format!("{} | {}", seconds(median), seconds(p99)),
-            Self::PerSecond => format!("{median:.0}/s | {}", seconds(p99)),
-            Self::Bytes => format!("{} | {}", mebibytes(median), mebibytes(p99)),
-        }
+        let worst = match self {
+            Self::PerSecond => seconds(p99),
+            Self::Seconds | Self::Bytes => self.cell(p99),
+        };
+        format!("{} | {worst}", self.cell(median))
     }
 }
 

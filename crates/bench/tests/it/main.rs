@@ -56,6 +56,21 @@ fn a_quick_run_gives_three_tables_and_says_who_is_not_there() {
 }
 
 #[test]
+fn two_builds_are_measured_beside_each_other() {
+    if !tools::present(&["tmux", "sh", "cat", "stty"]) {
+        return;
+    }
+    let Some(mut bench) = bench() else { return };
+    let same = Path::new(env!("CARGO_BIN_EXE_wh-bench")).with_file_name("wh");
+    let output = bench.arg("--against").arg(&same).args(["--row=1", "--row=14"]).output().expect("the benchmark runs");
+    let (table, _) = said(&output);
+    assert_eq!(column(&table, 1), ["1", "14", "14", "14"], "{table}");
+    for ratio in column(&table, 5) {
+        assert!(ratio.parse::<f64>().is_ok_and(|ratio| ratio > 0.0), "{table}");
+    }
+}
+
+#[test]
 fn the_real_agents_stand_beside_wh_where_they_are_installed() {
     let Some(mut bench) = bench() else { return };
     if let Err(reason) = Lab::available() {
