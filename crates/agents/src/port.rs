@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tracing::{Instrument, info_span};
 use wh_core::space::bounds::Bounds;
 use wh_core::space::extent::size;
 use wh_core::space::harness::{Order, Report};
@@ -493,7 +494,7 @@ impl Harness {
         F: Future<Output = ()> + Send + 'static,
     {
         let (mut harness, inside) = Self::new();
-        harness.force.task = Some(tokio::spawn(work(inside)).abort_handle());
+        harness.force.task = Some(tokio::spawn(work(inside).instrument(info_span!("harness"))).abort_handle());
         harness
     }
 

@@ -20,6 +20,8 @@ pub mod code {
     pub const UNAUTHORISED: u8 = 5;
     /// There is no run to ask, or more than one, or it does not answer.
     pub const UNREACHABLE: u8 = 6;
+    /// The daemon's runtime stalled, and its watchdog ended it.
+    pub const STALLED: u8 = 7;
     /// wh could not do its part: a port in use, no terminal to be had.
     pub const FAILED: u8 = 125;
     /// The program was found and could not be executed.

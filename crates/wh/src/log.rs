@@ -5,7 +5,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::Mutex;
 
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry, fmt, registry};
 use wh_screen::log::DEFAULT_CHARACTERS;
 
 use crate::failure::{Failure, code};
@@ -36,15 +39,17 @@ fn level() -> Result<Option<LevelFilter>, Failure> {
 /// Writes diagnostics to standard error, if they are wanted.
 pub fn to_stderr() -> Result<(), Failure> {
     if let Some(level) = level()? {
-        tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
+        fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
     }
     Ok(())
 }
 
-/// Writes diagnostics to standard error, also when nobody has asked for any: what a daemon does must be known afterwards.
-pub fn always_to_stderr() -> Result<(), Failure> {
+/// Writes diagnostics to standard error even if `WH_LOG` is not set: a daemon always has a log. `layer` sees every span.
+pub fn always_to_stderr(layer: impl Layer<Registry> + Send + Sync + 'static) -> Result<(), Failure> {
     let level = level()?.unwrap_or(LevelFilter::INFO);
-    tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).init();
+    let spans = layer.with_filter(filter_fn(|metadata| metadata.is_span()));
+    let lines = fmt::layer().with_writer(io::stderr).with_ansi(false).with_filter(level);
+    registry().with(spans).with(lines).init();
     Ok(())
 }
 
@@ -57,6 +62,6 @@ pub fn to_file() -> Result<(), Failure> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(cannot)?;
     }
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(cannot)?;
-    tracing_subscriber::fmt().with_max_level(level).with_writer(Mutex::new(file)).with_ansi(false).init();
+    fmt().with_max_level(level).with_writer(Mutex::new(file)).with_ansi(false).init();
     Ok(())
 }

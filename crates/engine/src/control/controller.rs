@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tracing::warn;
+use tracing::{Instrument, info_span, warn};
 use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Process, Session};
 use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Verdict};
 use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
@@ -79,7 +79,8 @@ impl Port for Controller {
         let inner = Arc::clone(&self.0);
         // Once it is under way it goes on, whether or not the sender still waits: half of it would be worse than all.
         Box::pin(async move {
-            let work = tokio::spawn(async move { inner.control(request, caller).await });
+            let work =
+                tokio::spawn(async move { inner.control(request, caller).await }.instrument(info_span!("control")));
             work.await.unwrap_or_else(|_| {
                 let message = "wh failed while it carried this out; whether it arrived is not known";
                 Err(Failure::new(wh_wire::socket::ErrorCode::InternalError, message))

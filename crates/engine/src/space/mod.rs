@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
+use tracing::{Instrument, info_span};
 use wh_agents::Catalog;
 use wh_agents::port::{Harness, Start};
 use wh_client::Space;
@@ -68,7 +69,8 @@ impl RunningSpace {
         let (arrivals, arriving) = mpsc::channel(ARRIVALS);
         let desk = Arc::new(Desk::new(roster));
         let (keeps, kept) = watch::channel(BTreeMap::new());
-        tokio::spawn(task::Task::new(made, now, requests, (arrivals.clone(), arriving), desk, keeps).run());
+        let task = task::Task::new(made, now, requests, (arrivals.clone(), arriving), desk, keeps);
+        tokio::spawn(task.run().instrument(info_span!("space")));
         Self { space, kept, arrivals }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
-use tracing::{debug, warn};
+use tracing::{Instrument, debug, info_span, warn};
 use wh_agents::kept::Kept;
 use wh_agents::port::Harness;
 use wh_client::{Pulse, RosterRequest, SpaceRequest, SpaceWatch, Updates};
@@ -275,7 +275,8 @@ impl Task {
         self.happens(Input::Enrol(id.clone()));
         let (haste, hurried) = watch::channel(Haste::None);
         self.haste.insert(id.clone(), haste);
-        tokio::spawn(warden::hear(reports, force, hurried, (self.reporter.clone(), id, came)));
+        let span = info_span!("agent_reports", agent = id.as_str());
+        tokio::spawn(warden::hear(reports, force, hurried, (self.reporter.clone(), id, came)).instrument(span));
         true
     }
 

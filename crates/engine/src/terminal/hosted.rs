@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
-use tracing::warn;
+use tracing::{Instrument, info_span, warn};
 use wh_client::{Gone, Pulse, Space, Surface};
 use wh_core::event::Numbered;
 use wh_core::session::{Done, Refusal, Session};
@@ -132,7 +132,7 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let (recorder, recorded) =
         spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
     let task = task::Task::new(identity, line_to_ui, keeper, requests, tell_ended, tell_empty);
-    tokio::spawn(task.hold(spec.attended).record(recorder).run());
+    tokio::spawn(task.hold(spec.attended).record(recorder).run().instrument(info_span!("ui_terminal")));
     Ok((Hosted { surface, ended, recorded }, Host { line, sizes: size, drawn: tell_drawn, leave, exit }))
 }
 

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
 use tokio::sync::oneshot;
+use tracing::{Instrument, info_span};
 use wh_client::{Surface, Typed};
 use wh_core::session::{Fate, Session, Taken};
 use wh_core::terminal::{Exit, Size};
@@ -160,12 +161,9 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         }
         None => (None, None),
     };
-    tokio::spawn(
-        task::Task::new(identity, running.into(), keeper, requests, tell_ended, tell_empty)
-            .hold(held)
-            .record(recorder)
-            .run(),
-    );
+    let span = info_span!("terminal_session", id = identity.id, pid);
+    let task = task::Task::new(identity, running.into(), keeper, requests, tell_ended, tell_empty);
+    tokio::spawn(task.hold(held).record(recorder).run().instrument(span));
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 

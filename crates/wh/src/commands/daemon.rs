@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use serde_json::json;
 
+use crate::daemon::watchdog::{self, LastPolled};
 use crate::daemon::{self, DaemonArguments, DaemonFile, Place};
 use crate::door::DoorArguments;
 use crate::failure::{Failure, code, say, with_exit_codes};
@@ -89,12 +90,18 @@ impl Daemon {
 impl Start {
     fn run(self, place: &Place) -> Result<ExitCode, Failure> {
         if self.foreground {
-            log::always_to_stderr()?;
+            let last_polled = LastPolled::default();
+            log::always_to_stderr(last_polled.clone())?;
             if self.background {
                 // A terminal that goes away must not take us along.
                 let _ = nix::unistd::setsid();
             }
-            waiting::block_on(daemon::serve(place, &self.arguments, |file| ready(file, self.background)))?;
+            let watched = async {
+                watchdog::start(tokio::runtime::Handle::current(), last_polled)
+                    .map_err(|error| Failure::new(code::FAILED, format!("cannot start the watchdog: {error}")))?;
+                daemon::serve(place, &self.arguments, |file| ready(file, self.background)).await
+            };
+            waiting::block_on(watched)?;
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(daemon) = place.living() {

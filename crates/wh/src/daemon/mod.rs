@@ -2,6 +2,7 @@
 //! [`serve()`].
 
 mod serve;
+pub mod watchdog;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -8,7 +8,7 @@ use clap::Args;
 use nix::fcntl::Flock;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tracing::{info, warn};
+use tracing::{Instrument, info, info_span, warn};
 use wh_client::{Controller as Port, Daemon};
 use wh_core::gate::{Limits, Times};
 use wh_core::terminal::Exit;
@@ -194,12 +194,14 @@ pub fn texts() -> Result<Texts, Failure> {
 /// Shows a session's conversation on its terminal, for as long as there is one.
 fn show(spec: UiSpec) -> tokio::task::JoinHandle<()> {
     let UiSpec { host, space, port, me, title, directory, leave } = spec;
+    let span = info_span!("session_ui", title);
     let options =
         Options { theme: Theme::dark(), agent: Some(title), directory, stays: Some(leave), ..Options::new(me) };
-    tokio::spawn(async move {
+    let shown = async move {
         let Host { line, sizes, drawn, leave: _asked, exit } = host;
         let left = wh_tui::run(line, sizes, drawn, space, port, options).await;
         let code = if matches!(left, Ok(Left::Person | Left::Space)) { 0 } else { 1 };
         let _ = exit.send(Exit::Code(code));
-    })
+    };
+    tokio::spawn(shown.instrument(span))
 }

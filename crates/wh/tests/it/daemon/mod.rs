@@ -14,6 +14,7 @@ mod restart;
 mod sender;
 mod shells;
 mod socket;
+mod stalled;
 mod unread;
 
 use serde_json::{Value, json};

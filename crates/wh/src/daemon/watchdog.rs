@@ -1,0 +1,291 @@
+//! Watches the runtime from a thread outside of it. When a task does not return from a poll, nothing else runs: no session, no
+//! server, no signal handler. Then the only way out is to exit; supervisors end their programs, and the next daemon restores the
+//! sessions.
+
+use std::fmt::{self, Write as _};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::failure::code;
+
+/// Time between two looks at the runtime.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Ticks without an answer after which the runtime counts as stalled: 5 s.
+const STALLED_TICKS: u32 = 10;
+
+/// Ticks after which it counts as stalled even if it hardly got any CPU time: 60 s.
+const STARVED_TICKS: u32 = 120;
+
+/// Limit for writing the last line of the log.
+const LAST_LINE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Records which named task was polled last. A task is named by a tracing span around it.
+#[derive(Debug, Clone, Default)]
+pub struct LastPolled(Arc<Mutex<Polled>>);
+
+#[derive(Debug, Default)]
+struct Polled {
+    /// Spans that were entered and not left yet, the innermost last.
+    entered: Vec<Arc<str>>,
+    last: Option<Arc<str>>,
+}
+
+impl LastPolled {
+    fn lock(&self) -> MutexGuard<'_, Polled> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for LastPolled {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let polled = self.lock();
+        match (polled.entered.last(), &polled.last) {
+            (Some(task), _) => write!(formatter, "task {task} is being polled"),
+            (None, Some(task)) => {
+                write!(formatter, "a task without a name is being polled; the last named one was {task}")
+            }
+            (None, None) => formatter.write_str("no named task was polled yet"),
+        }
+    }
+}
+
+/// Name and fields of a span, kept with it.
+struct Label(Arc<str>);
+
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LastPolled {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut label = Fields(attributes.metadata().name().to_owned());
+        attributes.record(&mut label);
+        span.extensions_mut().insert(Label(label.0.into()));
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let Some(label) = span.extensions().get::<Label>().map(|label| Arc::clone(&label.0)) else { return };
+        let mut polled = self.lock();
+        polled.last = Some(Arc::clone(&label));
+        polled.entered.push(label);
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let extensions = span.extensions();
+        let Some(label) = extensions.get::<Label>() else { return };
+        let mut polled = self.lock();
+        if let Some(place) = polled.entered.iter().rposition(|entered| Arc::ptr_eq(entered, &label.0)) {
+            polled.entered.remove(place);
+        }
+    }
+}
+
+struct Fields(String);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let _ = write!(self.0, " {}={value:?}", field.name());
+    }
+}
+
+/// Watches the runtime until the process ends, which it brings about when the runtime is stalled.
+pub fn start(runtime: Handle, last_polled: LastPolled) -> io::Result<()> {
+    let exit = move |stall: Stall| {
+        let line = format!(
+            "ERROR wh::daemon::watchdog: {stall}; {last_polled}; the daemon exits with code {}\n",
+            code::STALLED
+        );
+        last_line(line);
+        // SAFETY: _exit takes a number and does not return. Nothing is left to clean up that the stalled runtime would let go of.
+        unsafe { nix::libc::_exit(i32::from(code::STALLED)) }
+    };
+    let watch = move || {
+        let mut watchdog = Watchdog::new(runtime);
+        loop {
+            thread::sleep(TICK);
+            if let Some(stall) = watchdog.tick() {
+                exit(stall);
+            }
+        }
+    };
+    thread::Builder::new().name("wh-watchdog".to_owned()).spawn(watch).map(drop)
+}
+
+/// Writes to standard error without its lock, which the stalled thread may hold, and waits for that a limited time.
+fn last_line(line: String) {
+    let (tell, told) = mpsc::channel();
+    let write = move || {
+        let _ = nix::unistd::write(io::stderr().as_fd(), line.as_bytes());
+        let _ = tell.send(());
+    };
+    if thread::Builder::new().spawn(write).is_ok() {
+        let _ = told.recv_timeout(LAST_LINE_TIMEOUT);
+    }
+}
+
+/// A runtime that does not run its tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stall {
+    ticks: u32,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the runtime has not run a task for {:?}", TICK * self.ticks)
+    }
+}
+
+/// Judges the runtime by its own ticks and not by the clock: a process that was stopped, or a machine that was suspended, has not
+/// stalled.
+struct Watchdog {
+    runtime: Handle,
+    answers: Arc<Answers>,
+    asked: u64,
+    /// Ticks without an answer in which the worker was blocked, or ran.
+    counted: u32,
+    /// All ticks without an answer.
+    silent: u32,
+    cpu: u64,
+}
+
+#[derive(Default)]
+struct Answers {
+    count: AtomicU64,
+    /// Thread id of the worker that answered last.
+    worker: AtomicI32,
+}
+
+impl Watchdog {
+    fn new(runtime: Handle) -> Self {
+        let mut watchdog = Self { runtime, answers: Arc::default(), asked: 0, counted: 0, silent: 0, cpu: 0 };
+        watchdog.ask();
+        watchdog
+    }
+
+    fn ask(&mut self) {
+        self.asked += 1;
+        (self.counted, self.silent) = (0, 0);
+        let answers = Arc::clone(&self.answers);
+        self.runtime.spawn(async move {
+            answers.worker.store(nix::unistd::gettid().as_raw(), Ordering::Relaxed);
+            answers.count.fetch_add(1, Ordering::Release);
+        });
+    }
+
+    fn tick(&mut self) -> Option<Stall> {
+        let used = Usage::of(self.answers.worker.load(Ordering::Relaxed));
+        if self.answers.count.load(Ordering::Acquire) == self.asked {
+            self.ask();
+        } else {
+            self.silent += 1;
+            // On a loaded machine a worker may be ready and get no CPU: that is not its fault.
+            let starved = used.is_some_and(|used| used.ready && used.cpu.saturating_sub(self.cpu) < Usage::HALF_TICK);
+            self.counted += u32::from(!starved);
+        }
+        self.cpu = used.map_or(0, |used| used.cpu);
+        let stalled = self.counted >= STALLED_TICKS || self.silent >= STARVED_TICKS;
+        stalled.then_some(Stall { ticks: self.silent })
+    }
+}
+
+/// CPU time of one thread, and if it is ready to run.
+#[derive(Clone, Copy)]
+struct Usage {
+    ready: bool,
+    /// In clock ticks of the kernel's interface, 100 a second.
+    cpu: u64,
+}
+
+impl Usage {
+    const HALF_TICK: u64 = TICK.as_millis() as u64 / 10 / 2;
+
+    fn of(thread: i32) -> Option<Self> {
+        let record = std::fs::read(format!("/proc/self/task/{thread}/stat")).ok()?;
+        let behind_name = record.iter().rposition(|byte| *byte == b')')? + 1;
+        let fields = std::str::from_utf8(record.get(behind_name..)?).ok()?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        // Counted from 1 in proc(5): the state is field 3, the user and system times are 14 and 15.
+        let time = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some(Self { ready: fields.first() == Some(&"R"), cpu: time(14)? + time(15)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use tracing::Instrument;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    }
+
+    /// Ticks until the watchdog finds a stall, without the pauses between them.
+    fn stall(watchdog: &mut Watchdog) -> Stall {
+        (0..=STARVED_TICKS).find_map(|_| watchdog.tick()).expect("a stall")
+    }
+
+    #[test]
+    fn a_runtime_that_answers_is_left_alone() {
+        let runtime = runtime();
+        let mut watchdog = Watchdog::new(runtime.handle().clone());
+        for asked in 1..=u64::from(STALLED_TICKS) * 2 {
+            assert_eq!(watchdog.asked, asked);
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while watchdog.answers.count.load(Ordering::Acquire) < asked {
+                assert!(Instant::now() < deadline, "it answers");
+                thread::yield_now();
+            }
+            assert_eq!(watchdog.tick(), None);
+        }
+    }
+
+    #[test]
+    fn a_task_that_blocks_the_worker_is_found_and_named() {
+        let last_polled = LastPolled::default();
+        let subscriber = tracing_subscriber::registry().with(last_polled.clone());
+        let runtime = runtime();
+        let (release, released) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        tracing::subscriber::with_default(subscriber, || {
+            let dispatch = tracing::dispatcher::get_default(Clone::clone);
+            let blocks = async move {
+                tell.send(()).unwrap();
+                let _ = released.recv();
+            };
+            let task = blocks.instrument(tracing::info_span!("terminal_session", id = "s1"));
+            runtime.spawn(tracing::instrument::WithSubscriber::with_subscriber(task, dispatch));
+        });
+        told.recv_timeout(Duration::from_secs(60)).expect("it runs");
+        let mut watchdog = Watchdog::new(runtime.handle().clone());
+        assert_eq!(stall(&mut watchdog).ticks, STALLED_TICKS);
+        assert_eq!(last_polled.to_string(), "task terminal_session id=\"s1\" is being polled");
+        drop(release);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while last_polled.to_string().ends_with("is being polled") && Instant::now() < deadline {
+            thread::yield_now();
+        }
+        assert!(last_polled.to_string().contains("the last named one was terminal_session"), "{last_polled}");
+    }
+
+    #[test]
+    fn the_usage_of_a_thread_is_read() {
+        let own = nix::unistd::gettid().as_raw();
+        assert!(Usage::of(own).unwrap().ready, "it reads this itself");
+        assert!(Usage::of(-1).is_none());
+    }
+}
