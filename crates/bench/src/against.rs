@@ -70,6 +70,8 @@ fn measure(setting: &Setting, row: u8) -> Outcome<Vec<Sample>> {
             |row: crate::table::Comparison| Sample { number: row.number, what: row.what, unit: row.unit, wh: row.wh };
         samples.extend(measurement(setting)?.into_iter().map(of));
     }
+    // One figure of wh may stand beside several others.
+    samples.dedup_by(|one, other| one.what == other.what);
     Ok(samples)
 }
 
