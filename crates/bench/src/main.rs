@@ -1,6 +1,7 @@
 //! `wh-bench`: how fast wh is, beside tmux in control mode, beside what the system itself can do, and beside the terminal
 //! UIs of real agents. Every row measures all of them in turns within one run, so that a busy machine is busy for all. See
 //! `docs/performance.md`.
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 
 mod against;
 mod bare;

@@ -2,6 +2,7 @@
 //! somebody who takes every event. Beside it, in turns, a bare parse of each line of the same stream.
 //!
 //! cargo run --release -p wh-claude --example stream_speed -- [MEGABYTES] [ROUNDS]
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the figures are what it is run for")]
 
 use std::env;

@@ -1,6 +1,7 @@
 //! How anyone asks: a [`Surface`] is what can be looked at and typed into, wherever it runs. Doors and people hold the
 //! same handle; whoever serves it gets [`Request`]s from a channel. [`sender`] is for those in another process: it sends
 //! control messages over a daemon's socket.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 mod daemon;
 mod inside;

@@ -52,6 +52,7 @@ impl Drop for Registration {
 /// Starts a child and registers it in one step.
 pub fn spawn(command: &mut Command, role: Role) -> io::Result<(Child, Registration)> {
     let mut registry = registry();
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that registers")]
     let child = command.spawn()?;
     // The child cannot be gone: nobody has waited for it.
     let id = ProcessId::of(child.id().cast_signed())?;

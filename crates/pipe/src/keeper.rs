@@ -94,6 +94,7 @@ impl Keeper {
         };
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
         unsafe { command.pre_exec(become_program) };
+        #[expect(clippy::disallowed_methods, reason = "a supervisor has one child, and adopts on purpose")]
         let child = command.spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
         let null = File::options().read(true).write(true).open("/dev/null")?;

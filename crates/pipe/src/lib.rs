@@ -20,6 +20,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 pub mod children;
 mod find;

@@ -3,6 +3,7 @@
 //! [`Wh`] is the program under test, asked over its [`http`] door. [`Tmux`] is a second opinion on what a terminal shows.
 //! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. [`once`] kills daemons and counts what arrived. All
 //! waiting goes through [`deadline`].
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
 //! That every row can be measured; not how fast anything is.
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 use std::io::Write;

@@ -1,4 +1,5 @@
 //! The store from outside: what is left of it after a kill, and on a disk that is full or says no.
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod crash;

@@ -1,4 +1,5 @@
 //! Real programs over real pipes: how they start, speak and end, and that nothing of them is left.
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod ending;

@@ -88,6 +88,7 @@ impl Guard {
         let guard = getpid();
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
         unsafe { command.pre_exec(move || become_foreground(guard)) };
+        #[expect(clippy::disallowed_methods, reason = "a supervisor has one child, and adopts on purpose")]
         let child = command.spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
         self.program = Some(pid);

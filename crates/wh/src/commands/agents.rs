@@ -188,6 +188,7 @@ fn run(launch: &Launch) -> Result<Option<String>, Failure> {
             None => command.env_remove(name),
         };
     }
+    #[expect(clippy::disallowed_methods, reason = "this command is no child subreaper")]
     let status = command.status().map_err(|error| Failure::new(code::FAILED, error))?;
     Ok((!status.success()).then(|| format!("Its login ended badly: {status}.")))
 }

@@ -153,6 +153,7 @@ impl Place {
             .open(self.log())
             .map_err(|error| failed(&format!("{}: {error}", self.log().display())))?;
         let own = std::env::current_exe().map_err(|error| failed(&error))?;
+        #[expect(clippy::disallowed_methods, reason = "the daemon outlives this process, which is no child subreaper")]
         let mut child = Command::new(own)
             .args(["daemon", "start", "--foreground", "--background"])
             .args(arguments)

@@ -1,4 +1,5 @@
 //! The whole of wh, run as its users run it: real programs, real terminals, a real socket.
+#![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod agents;
