@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use nix::unistd::getpid;
 
-use crate::proc::{self, ProcessId};
+use crate::proc::{self, ProcessId, Stat};
 
 /// Names the session in the environment of everything that runs in it. For programs to read; never evidence of anything.
 pub const SESSION_VARIABLE: &str = "WH_SESSION";
@@ -71,13 +71,29 @@ pub fn supervisors() -> HashMap<ProcessId, Option<String>> {
 
 /// Children of this process that it did not start: orphans that it adopted as a child subreaper. Zombies are included.
 pub fn adopted() -> Vec<ProcessId> {
+    survey().1
+}
+
+/// Every process of the machine, and those of them that are [adopted].
+pub(crate) fn survey() -> (HashMap<i32, Stat>, Vec<ProcessId>) {
     let registry = registry();
+    let processes = proc::snapshot();
+    let own = getpid().as_raw();
+    let children = processes.iter().filter(|(_, stat)| stat.parent == own);
+    let children = children.map(|(pid, stat)| ProcessId { pid: *pid, started: stat.started });
+    let adopted = children.filter(|id| !registry.contains_key(id)).collect();
+    (processes, adopted)
+}
+
+/// Registers the children that this process has already, for good: those of a program that has replaced itself by this one are
+/// nobody's orphans.
+pub(crate) fn register_inherited() {
+    let mut registry = registry();
     let own = getpid().as_raw();
     let children = proc::snapshot().into_iter().filter(|(_, stat)| stat.parent == own);
-    children
-        .map(|(pid, stat)| ProcessId { pid, started: stat.started })
-        .filter(|id| !registry.contains_key(id))
-        .collect()
+    for (pid, stat) in children {
+        registry.entry(ProcessId { pid, started: stat.started }).or_insert(Role::Program);
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How a program is spoken to over pipes: [`process`] starts and ends it, [`lines`] and [`writer`] carry what is said,
 //! and [`pending`] knows who waits for a reply; [`talk`] puts these together. [`keeper`] is a small process in between, for those whose programs must
-//! not outlive them however they go; [`children`] registers what we started, and [`proc`] reads what the system knows of a process.
+//! not outlive them however they go; [`children`] registers what we started, [`reaper`] ends what does not end, and [`proc`] reads what
+//! the system knows of a process.
 //!
 //! ```
 //! use std::time::Duration;
@@ -28,11 +29,14 @@ pub mod keeper;
 mod leash;
 pub mod lines;
 pub mod pending;
+mod pidfd;
 pub mod proc;
 pub mod process;
 pub mod protocol;
+pub mod reaper;
 pub mod room;
 pub mod signals;
+pub mod supervisor;
 pub mod tail;
 pub mod talk;
 pub mod tree;
@@ -44,6 +48,8 @@ pub use lines::{Line, Lines};
 pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, Pending, Waiting};
 pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout};
+pub use reaper::Left;
+pub use supervisor::Supervisor;
 pub use tail::Tail;
 pub use talk::{Closed, Talk};
 pub use writer::Writer;

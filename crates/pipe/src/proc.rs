@@ -45,6 +45,8 @@ pub struct Stat {
     pub parent: i32,
     /// Process group.
     pub group: i32,
+    /// Number of threads; the first one may have ended before the others.
+    pub threads: u32,
     /// Start time in clock ticks since boot.
     pub started: u64,
 }
@@ -62,14 +64,16 @@ impl Stat {
         let state = char::from(*fields.next()?.first()?);
         let parent = number(fields.next()?)?;
         let group = number(fields.next()?)?;
-        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the start time 22.
-        let started = number(fields.nth(16)?)?;
-        Some(Self { state, parent, group, started })
+        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the number of threads 20, the start time 22.
+        let threads = number(fields.nth(14)?)?;
+        let started = number(fields.nth(1)?)?;
+        Some(Self { state, parent, group, threads, started })
     }
 
-    /// True for a process that has ended and has not been waited for.
+    /// True for a process that has ended and has not been waited for. The state is that of the first thread: a process whose
+    /// other threads run on is not dead.
     pub fn is_dead(self) -> bool {
-        matches!(self.state, 'Z' | 'X')
+        matches!(self.state, 'Z' | 'X') && self.threads <= 1
     }
 }
 
@@ -114,12 +118,19 @@ mod tests {
 
     #[test]
     fn no_name_hides_the_parent() {
-        let expected = Stat { state: 'S', parent: 7, group: 43, started: 987_654 };
+        let expected = Stat { state: 'S', parent: 7, group: 43, threads: 1, started: 987_654 };
         for name in [&b"sh"[..], b"a) S 1 (b", b"\xff\xfe\xff", b"two words", b""] {
             assert_eq!(Stat::decode(&record(name)), Some(expected), "{name:?}");
         }
         assert_eq!(Stat::decode(b"garbage"), None);
         assert_eq!(Stat::decode(b"1 (x) S 7 43"), None);
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_ended_is_not_dead() {
+        let stat = Stat { state: 'Z', parent: 7, group: 43, threads: 1, started: 1 };
+        assert!(stat.is_dead());
+        assert!(!Stat { threads: 2, ..stat }.is_dead());
     }
 
     #[test]

@@ -13,8 +13,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 pub use launch::{Launch, STDERR, StartError};
-use leader::Leader;
+use leader::{Leader, Program};
 
+use crate::protocol::Order;
 use crate::tail::{Reading, Tail};
 use crate::tree::{KILL, TERMINATE};
 
@@ -81,8 +82,6 @@ pub struct Child {
 #[derive(Debug, Clone, Copy, Default)]
 struct Fate {
     exit: Option<Exit>,
-    /// Its keeper has ended, after everything else.
-    kept_nothing: bool,
 }
 
 impl Child {
@@ -114,8 +113,8 @@ impl Child {
     }
 
     /// Ends it, and waits until nothing is left: its input is closed and it has `grace` to end by itself; then its group
-    /// gets TERM, has 1.5 seconds, and gets KILL. With a keeper everything that it has started gets these, without one
-    /// what has left the group stays. A future that is dropped kills.
+    /// gets TERM, has 1.5 seconds, and gets KILL. With a keeper everything that it has started gets these, also if it stopped
+    /// or killed its keeper; without one what has left the group stays. A future that is dropped kills.
     ///
     /// Whoever took `stdin` closes it before; otherwise the grace passes in vain. Whoever took `stdout` goes on reading:
     /// a program may have to say something before it can end.
@@ -125,39 +124,43 @@ impl Child {
         let exit = self.exited();
         let ended = timeout(grace, exit).await.is_ok();
         tracing::debug!(pid = self.pid, by_itself = ended, "ending");
-        if self.leader.is_keeper() {
-            if !ended {
-                self.leader.end();
+        match &*self.leader {
+            Leader::Supervisor(keeper) => {
+                if !ended {
+                    keeper.give(Order::End);
+                }
+                let left = keeper.ended().await;
+                if !left.is_empty() {
+                    tracing::error!(pid = self.pid, "{left}");
+                }
             }
-            // An error is an end, too: nobody watches any more.
-            let _ = self.fate.clone().wait_for(|fate| fate.kept_nothing).await;
-        } else {
-            self.end_group().await;
+            Leader::Program(program) => end_group(program).await,
         }
-        let exit = self.exited().await;
+        // One that could not be ended does not keep its owner.
+        let exit = timeout(LAST_WORDS, self.exited()).await.unwrap_or(Exit::Unknown);
         let _ = timeout(LAST_WORDS, self.stderr.closed()).await;
         exit
     }
+}
 
-    async fn end_group(&self) {
-        if !self.leader.group_is_empty() {
-            self.leader.signal(TERMINATE.signal);
-            self.leader.signal(Signal::SIGCONT);
-            let empty = async {
-                while !self.leader.group_is_empty() {
-                    sleep(LOOK).await;
-                }
-            };
-            let _ = timeout(TERMINATE.grace, empty).await;
-        }
-        loop {
-            // Also when nobody is to be seen: a process may have been forking.
-            self.leader.signal(KILL.signal);
-            if self.leader.group_is_empty() {
-                return;
+async fn end_group(program: &Program) {
+    if !program.group_is_empty() {
+        program.signal(TERMINATE.signal);
+        program.signal(Signal::SIGCONT);
+        let empty = async {
+            while !program.group_is_empty() {
+                sleep(LOOK).await;
             }
-            sleep(LOOK).await;
+        };
+        let _ = timeout(TERMINATE.grace, empty).await;
+    }
+    loop {
+        // Also when nobody is to be seen: a process may have been forking.
+        program.signal(KILL.signal);
+        if program.group_is_empty() {
+            return;
         }
+        sleep(LOOK).await;
     }
 }
 

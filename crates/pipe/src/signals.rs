@@ -7,8 +7,10 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signa
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getppid};
 
-/// From here on nothing but KILL and its own faults end this process. The descriptor is readable when a child has died.
+/// From here on nothing but KILL and its own faults end this process. The descriptor is readable when a child has died. Should
+/// this process be stopped when its parent dies, the kernel continues it, so that it notices.
 pub fn hold() -> io::Result<SignalFd> {
+    prctl::set_pdeathsig(Signal::SIGCONT)?;
     let mut blocked = SigSet::all();
     blocked.remove(Signal::SIGSEGV);
     blocked.remove(Signal::SIGBUS);

@@ -18,7 +18,8 @@ use wh_core::session::{Done, Refusal, Session};
 use wh_core::space::event::Event;
 use wh_core::space::state::Gauges;
 use wh_core::terminal::{Exit, Size};
-use wh_screen::pty::{Order, Orders, Program, Report, Reports, Terminal};
+use wh_pipe::Supervisor;
+use wh_screen::pty::{Order, Program, Report, Reports, Terminal};
 
 use super::recorder::{Recorder, RecordingSpec};
 use super::{Clock, ScreenSpec, keeper, task};
@@ -125,13 +126,12 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let line_to_ui = Line { terminal: Terminal::line(OwnedFd::from(ours))?, behind };
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
-    let (tell_empty, _empty) = oneshot::channel();
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
     let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: spec.command, pid, clock };
     let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::hosted(clock.instant));
     let (recorder, recorded) =
         spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
-    let task = task::Task::new(identity, line_to_ui, keeper, requests, tell_ended, tell_empty);
+    let task = task::Task::new(identity, line_to_ui, keeper, requests, tell_ended);
     tokio::spawn(task.hold(spec.attended).record(recorder).run().instrument(info_span!("ui_terminal")));
     Ok((Hosted { surface, ended, recorded }, Host { line, sizes: size, drawn: tell_drawn, leave, exit }))
 }
@@ -144,14 +144,14 @@ pub(super) struct Line {
 
 impl From<Program> for Line {
     fn from(program: Program) -> Self {
-        Self { terminal: program.terminal, behind: Behind::Program(Box::new((program.reports, program.orders))) }
+        Self { terminal: program.terminal, behind: Behind::Program(Box::new((program.reports, program.guard))) }
     }
 }
 
 /// Who is behind a terminal.
 pub(super) enum Behind {
     /// A program with its guard.
-    Program(Box<(Reports, Orders)>),
+    Program(Box<(Reports, Arc<Supervisor>)>),
     /// wh's own UI.
     Ui(Box<Ui>),
 }
@@ -223,9 +223,9 @@ impl Behind {
         }
     }
 
-    pub async fn give(&mut self, order: Order) {
+    pub fn give(&self, order: Order) {
         match self {
-            Self::Program(program) => program.1.give(order).await,
+            Self::Program(program) => program.1.give(order),
             // Signals are refused by the machine; what is left asks for an end. One that waits already is enough.
             Self::Ui(ui) => drop(ui.leave.try_send(())),
         }

@@ -19,6 +19,7 @@ use tracing::{Instrument, info_span};
 use wh_client::{Surface, Typed};
 use wh_core::session::{Fate, Session, Taken};
 use wh_core::terminal::{Exit, Size};
+use wh_pipe::Left;
 use wh_screen::pty::{self, Program, ProgramSpec, Report};
 
 pub use hosted::{Host, HostSpec, Hosted, host};
@@ -63,8 +64,8 @@ pub struct TerminalSession {
     pub pid: i32,
     /// How it ended, once it has and all of its output has been seen.
     pub ended: oneshot::Receiver<Exit>,
-    /// Nothing that it started is left.
-    pub empty: oneshot::Receiver<()>,
+    /// Resolves when neither the program nor anything that it started exists any more, or it is known what could not be ended.
+    pub empty: oneshot::Receiver<Left>,
     /// How the recording ended, if there was one.
     pub recorded: Option<oneshot::Receiver<io::Result<()>>>,
 }
@@ -142,9 +143,9 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         terminal: spec.terminal,
     })
     .map_err(StartError::Terminal)?;
-    let pid = match running.reports.next().await {
-        Some(Report::Started(pid)) => pid,
-        Some(Report::Failed(errno)) => {
+    let pid = match running.reports.first().await.map_err(StartError::Terminal)? {
+        Report::Started(pid) => pid,
+        Report::Failed(errno) => {
             return Err(StartError::Program { program, source: io::Error::from_raw_os_error(errno) });
         }
         _ => return Err(StartError::Terminal(io::Error::other("the guard process did not start"))),
@@ -152,6 +153,8 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
     let (tell_empty, empty) = oneshot::channel();
+    let nothing_left = running.guard.ended();
+    tokio::spawn(async move { tell_empty.send(nothing_left.await) });
     let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
     let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::new(clock.instant));
     let (recorder, recorded) = match spec.recording {
@@ -162,7 +165,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         None => (None, None),
     };
     let span = info_span!("terminal_session", id = identity.id, pid);
-    let task = task::Task::new(identity, running.into(), keeper, requests, tell_ended, tell_empty);
+    let task = task::Task::new(identity, running.into(), keeper, requests, tell_ended);
     tokio::spawn(task.hold(held).record(recorder).run().instrument(span));
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }

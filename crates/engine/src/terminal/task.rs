@@ -73,7 +73,6 @@ pub(super) struct Task {
     /// When the last words of a program that has ended are taken to be spoken.
     silent_at: Option<Instant>,
     tell_ended: Option<oneshot::Sender<Exit>>,
-    tell_empty: Option<oneshot::Sender<()>>,
 }
 
 /// Who waits for what.
@@ -90,7 +89,6 @@ impl Task {
         keeper: Keeper,
         requests: mpsc::Receiver<Request>,
         tell_ended: oneshot::Sender<Exit>,
-        tell_empty: oneshot::Sender<()>,
     ) -> Self {
         let mut hub = Hub::new(identity.clock.time);
         hub.publish(Event::Started { command: identity.command.clone(), pid: identity.pid }, identity.clock.time);
@@ -116,7 +114,6 @@ impl Task {
             open: true,
             silent_at: None,
             tell_ended: Some(tell_ended),
-            tell_empty: Some(tell_empty),
         }
     }
 
@@ -211,7 +208,7 @@ impl Task {
             }
             Request::Events { after, reply } => drop(reply.send(self.hub.after(&after))),
             Request::Attach(attachment) => self.attach(attachment).await,
-            Request::End { now } => self.behind.give(if now { Order::Kill } else { Order::End }).await,
+            Request::End { now } => self.behind.give(if now { Order::Kill } else { Order::End }),
         }
     }
 
@@ -294,16 +291,12 @@ impl Task {
             }
             Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
             Some(Report::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
-            Some(Report::Empty) => {
-                self.tell_empty.take().map(|tell| tell.send(()));
-            }
-            Some(Report::Started(_) | Report::Failed(_)) => {}
+            Some(Report::Started(_) | Report::Failed(_) | Report::Empty) => {}
             None => {
                 self.guarded = false;
                 if !matches!(self.keeper.session.status().0, Status::Exited(_)) {
                     self.exited(Exit::Unknown, now).await;
                 }
-                self.tell_empty.take().map(|tell| tell.send(()));
             }
         }
     }
@@ -328,7 +321,7 @@ impl Task {
             }
             Deed::Changed(FromTerminal::Resized(size)) => self.happens(Input::Window(size)).await,
             Deed::Changed(FromTerminal::Continue) => {
-                self.behind.give(Order::Signal(nix::libc::SIGCONT as u8)).await;
+                self.behind.give(Order::Signal(nix::libc::SIGCONT as u8));
             }
             Deed::Left => {
                 self.person = None;
@@ -477,9 +470,9 @@ impl Task {
                 }
                 Effect::Mark(label) => self.take(Take::Mark(label)).await,
                 Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
-                Effect::Signal(number, SignalTarget::Program) => self.behind.give(Order::Signal(number)).await,
+                Effect::Signal(number, SignalTarget::Program) => self.behind.give(Order::Signal(number)),
                 Effect::Signal(number, SignalTarget::Foreground) => {
-                    self.behind.give(Order::SignalForeground(number)).await
+                    self.behind.give(Order::SignalForeground(number));
                 }
                 Effect::Answer(ticket, answer) => match self.replies.remove(&ticket) {
                     // Who types to wh's own UI is answered once the effect is on the screen.

@@ -10,7 +10,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -18,7 +17,6 @@ use nix::unistd::setsid;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 use super::leader::{Leader, Reports, watch_keeper, watch_program};
 use super::{Child, Fate};
@@ -26,13 +24,11 @@ use crate::Leash;
 use crate::children::{self, Role, SESSION_VARIABLE};
 use crate::find::{candidates, is_executable, names_a_place};
 use crate::protocol::Report;
+use crate::supervisor::Supervisor;
 use crate::tail::Tail;
 
 /// How much of a program's standard error is kept, unless told otherwise.
 pub const STDERR: usize = 64 * 1024;
-
-/// How long a keeper may take until it reports. It is spent only on what is not a keeper.
-const KEEPER: Duration = Duration::from_secs(30);
 
 /// What to start, and where.
 #[derive(Clone, PartialEq, Eq)]
@@ -161,7 +157,7 @@ impl Launch {
         let (mut process, registration) = children::spawn(&mut command, Role::Program).map_err(failed)?;
         let pid = registration.id().raw();
         // From here on whatever fails, the leader ends what was started.
-        let leader = Leader::new(registration, None);
+        let leader = Leader::program(registration);
         let (tell, fate) = watch::channel(Fate::default());
         tokio::spawn(watch_program(leader.clone(), deaths, tell));
         self.hold(&mut process, pid.as_raw(), leader, fate).map_err(failed)
@@ -170,23 +166,19 @@ impl Launch {
     async fn start_kept(&self, keeper: &[OsString], place: &Path) -> Result<Child, StartError> {
         let command = keeper.first().cloned().unwrap_or_default();
         let broken = |source| StartError::Keeper { command: command.clone(), source };
-        let deaths = signal(SignalKind::child()).map_err(broken)?;
-        let (mut process, leader, mut reports) = self.spawn_keeper(keeper, place).map_err(broken)?;
+        let (mut process, supervisor, mut reports) = self.spawn_keeper(keeper, place).map_err(broken)?;
         let (tell, fate) = watch::channel(Fate::default());
-        let pid = match timeout(KEEPER, reports.next()).await {
-            Ok(Some(Report::Started(pid))) => pid,
-            Ok(Some(Report::Failed(errno))) => return Err(self.failed(place, io::Error::from_raw_os_error(errno))),
-            Ok(_) => return Err(broken(io::Error::other("it ended without starting the program"))),
-            Err(_) => {
-                leader.kill_impostor();
-                return Err(broken(io::ErrorKind::TimedOut.into()));
-            }
+        let pid = match supervisor.first_report(reports.next()).await.map_err(broken)? {
+            Report::Started(pid) => pid,
+            Report::Failed(errno) => return Err(self.failed(place, io::Error::from_raw_os_error(errno))),
+            _ => return Err(broken(io::Error::other("it did not report that the program runs"))),
         };
-        tokio::spawn(watch_keeper(leader.clone(), reports, deaths, tell));
+        let leader = Arc::new(Leader::Supervisor(supervisor));
+        tokio::spawn(watch_keeper(leader.clone(), reports, tell));
         self.hold(&mut process, pid, leader, fate).map_err(broken)
     }
 
-    fn spawn_keeper(&self, keeper: &[OsString], place: &Path) -> io::Result<(process::Child, Arc<Leader>, Reports)> {
+    fn spawn_keeper(&self, keeper: &[OsString], place: &Path) -> io::Result<(process::Child, Supervisor, Reports)> {
         let (first, rest) = keeper.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -207,8 +199,7 @@ impl Launch {
         let role = Role::Supervisor { session: self.session() };
         let (process, registration) = children::spawn(&mut command, role)?;
         drop(theirs);
-        let leader = Leader::new(registration, Some(ours));
-        Ok((process, leader, reports))
+        Ok((process, Supervisor::new(registration, self.session(), ours), reports))
     }
 
     /// The session that it runs for, by the variable that whoever starts a session sets.

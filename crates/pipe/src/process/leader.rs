@@ -1,6 +1,6 @@
 //! The process that we have started ourselves: the leader of the program's group, or the keeper.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -14,28 +14,50 @@ use super::{Exit, Fate};
 use crate::children::Registration;
 use crate::lines::{Line, Lines};
 use crate::protocol::{Order, Report};
+use crate::supervisor::Supervisor;
 use crate::tree;
 
-/// A child of ours. While this exists it is not waited for, so that its id, and with it the id of its group, cannot
-/// become another's; the last holder ends what is left and waits for it.
+/// A child of ours: the program itself in a group of its own, or the supervisor that it runs under.
 #[derive(Debug)]
-pub(super) struct Leader {
+pub(super) enum Leader {
+    Program(Program),
+    Supervisor(Supervisor),
+}
+
+/// A program without a supervisor. While this exists it is not waited for, so that its id, and with it the id of its group,
+/// cannot become another's; the last holder ends what is left and waits for it.
+#[derive(Debug)]
+pub(super) struct Program {
     pid: Pid,
     /// Dropped after the wait in `drop`, or with the thread that waits.
     registration: Option<Registration>,
-    /// Where a keeper takes its orders. Without it the process is the program itself, in a group of its own.
-    line: Option<UnixStream>,
 }
 
 impl Leader {
-    pub(super) fn new(registration: Registration, line: Option<UnixStream>) -> Arc<Self> {
-        Arc::new(Self { pid: registration.id().raw(), registration: Some(registration), line })
+    pub(super) fn program(registration: Registration) -> Arc<Self> {
+        let pid = registration.id().raw();
+        Arc::new(Self::Program(Program { pid, registration: Some(registration) }))
     }
 
-    pub(super) fn is_keeper(&self) -> bool {
-        self.line.is_some()
+    /// Sends a signal to the program's group.
+    pub(super) fn signal(&self, signal: Signal) {
+        match (self, u8::try_from(signal as i32)) {
+            (Self::Supervisor(supervisor), Ok(number)) => supervisor.give(Order::Signal(number)),
+            (Self::Supervisor(_), Err(_)) => {}
+            (Self::Program(program), _) => program.signal(signal),
+        }
     }
 
+    /// Kills everything that it leads.
+    pub(super) fn kill(&self) {
+        match self {
+            Self::Supervisor(supervisor) => supervisor.give(Order::Kill),
+            Self::Program(program) => program.signal(Signal::SIGKILL),
+        }
+    }
+}
+
+impl Program {
     /// How it ended, if it has. It stays to be waited for.
     fn look(&self) -> Option<Exit> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
@@ -62,37 +84,12 @@ impl Leader {
         }
     }
 
-    /// Sends a signal to the program's group.
+    /// Sends a signal to its group.
     pub(super) fn signal(&self, signal: Signal) {
-        match (&self.line, u8::try_from(signal as i32)) {
-            (Some(line), Ok(number)) => give(line, Order::Signal(number)),
-            (Some(_), Err(_)) => {}
-            // Should someone else have waited for it, its id may be another's by now.
-            (None, _) if self.look() == Some(Exit::Unknown) => {}
-            (None, _) => {
-                let _ = killpg(self.pid, signal);
-            }
+        // Should someone else have waited for it, its id may be another's by now.
+        if self.look() != Some(Exit::Unknown) {
+            let _ = killpg(self.pid, signal);
         }
-    }
-
-    /// Has a keeper end everything, in steps.
-    pub(super) fn end(&self) {
-        if let Some(line) = &self.line {
-            give(line, Order::End);
-        }
-    }
-
-    /// Kills everything that it leads.
-    pub(super) fn kill(&self) {
-        match &self.line {
-            Some(line) => give(line, Order::Kill),
-            None => self.signal(Signal::SIGKILL),
-        }
-    }
-
-    /// Kills a process that was taken for a keeper, and is none.
-    pub(super) fn kill_impostor(&self) {
-        let _ = killpg(self.pid, Signal::SIGKILL);
     }
 
     pub(super) fn group_is_empty(&self) -> bool {
@@ -100,14 +97,9 @@ impl Leader {
     }
 }
 
-/// Gives an order. A keeper that is gone has nothing left to obey for; and orders are few and small: there is room.
-fn give(mut line: &UnixStream, order: Order) {
-    let _ = line.write_all(&order.encode());
-}
-
-impl Drop for Leader {
+impl Drop for Program {
     fn drop(&mut self) {
-        self.kill();
+        self.signal(Signal::SIGKILL);
         let pid = self.pid;
         match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {
@@ -131,7 +123,8 @@ pub(super) async fn watch_program(
     mut deaths: tokio::signal::unix::Signal,
     fate: watch::Sender<Fate>,
 ) {
-    let exit = leader.exited(&mut deaths).await;
+    let Leader::Program(program) = &*leader else { return };
+    let exit = program.exited(&mut deaths).await;
     fate.send_modify(|fate| fate.exit = Some(exit));
 }
 
@@ -157,13 +150,10 @@ impl Reports {
 }
 
 /// Watches a program through its keeper.
-pub(super) async fn watch_keeper(
-    leader: Arc<Leader>,
-    mut reports: Reports,
-    mut deaths: tokio::signal::unix::Signal,
-    fate: watch::Sender<Fate>,
-) {
+pub(super) async fn watch_keeper(leader: Arc<Leader>, mut reports: Reports, fate: watch::Sender<Fate>) {
+    let Leader::Supervisor(keeper) = &*leader else { return };
     while let Some(report) = reports.next().await {
+        keeper.reported(&report);
         let exit = match report {
             Report::Exited(code) => Exit::Code(code),
             Report::Killed(signal) => Exit::Signal(signal),
@@ -171,10 +161,8 @@ pub(super) async fn watch_keeper(
         };
         fate.send_modify(|fate| fate.exit = Some(exit));
     }
-    // The line's end is the keeper's own end, or moments before it.
-    leader.exited(&mut deaths).await;
+    keeper.line_closed().await;
     fate.send_modify(|fate| {
         fate.exit.get_or_insert(Exit::Unknown);
-        fate.kept_nothing = true;
     });
 }

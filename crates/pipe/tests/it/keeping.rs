@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::{Exit, Launch, Leash};
+use wh_pipe::{Child, Exit, Launch, Leash};
+use wh_testkit::eventually;
 use wh_testkit::process::{descendants, running};
 
 use crate::{LONG, SHORT, gone, kept, line, output, pid, script};
@@ -15,7 +16,16 @@ const STUBBORN: &str = "trap '' HUP TERM INT; \
     setsid sh -c \"trap '' HUP TERM INT; echo \\$\\$; while :; do sleep 1; done\" & \
     echo $$; while :; do sleep 1; done";
 
-/// Set for a copy of this test binary that is to be an owner, and then be killed.
+/// A program that stops its keeper at the end of its input and will not hear of its own end, and whose child has left its session
+/// and group. Both say who they are.
+const STOPS_ONCE: &str = "trap '' HUP TERM INT; setsid sleep 1000 & echo $!; echo $$; read line; kill -STOP $PPID; \
+    while :; do sleep 1; done";
+
+/// The same, and it stops its keeper again whenever that is continued.
+const STOPS_ALWAYS: &str = "trap '' HUP TERM INT; setsid sleep 1000 & echo $!; echo $$; read line; \
+    while :; do kill -STOP $PPID; sleep 0.01; done";
+
+/// The script of a copy of this test binary that is to be an owner, and then be killed.
 const OWNER: &str = "WH_PIPE_TEST_OWNER";
 
 #[tokio::test]
@@ -74,17 +84,29 @@ async fn owner() {
     if std::env::var_os(OWNER).is_none() {
         return;
     }
-    let mut child = kept(STUBBORN).start().await.unwrap();
+    let text = std::env::var(OWNER).unwrap();
+    let mut child = kept(&text).start().await.unwrap();
     let mut lines = output(&mut child);
     println!("family {} {}", pid(&mut lines).await, pid(&mut lines).await);
+    drop(child.stdin.take());
     std::future::pending::<()>().await;
 }
 
 #[test]
 fn when_the_owner_is_killed_nothing_is_left() {
+    killed_owner(STUBBORN, false);
+}
+
+#[test]
+fn when_the_owner_is_killed_a_stopped_keeper_is_continued_and_ends_everything() {
+    killed_owner(STOPS_ONCE, true);
+}
+
+/// Kills the owner of a program, which may have stopped its keeper.
+fn killed_owner(text: &str, stopped: bool) {
     let mut owner = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "keeping::owner", "--nocapture"])
-        .env(OWNER, "1")
+        .env(OWNER, text)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -95,10 +117,60 @@ fn when_the_owner_is_killed_nothing_is_left() {
     let mut family = descendants(wh_testkit::process::pid(&owner));
     assert!(program.iter().all(|pid| family.contains(pid)), "{program:?} {family:?}");
     assert!(family.len() >= 3, "a keeper, a program and its child: {family:?}");
+    if stopped {
+        eventually("its keeper is stopped", || family.iter().any(|pid| state(*pid) == Some('T')).then_some(()));
+    }
     owner.kill().unwrap();
     owner.wait().unwrap();
     family.extend(program);
     gone("the keeper, the program and its child end", &family);
+}
+
+fn state(pid: Pid) -> Option<char> {
+    wh_pipe::proc::Stat::of(pid.as_raw()).ok().map(|stat| stat.state)
+}
+
+/// A program that has stopped its keeper, and is not stopped itself.
+async fn stopping(leash: &Leash) -> (Child, [Pid; 2]) {
+    let mut child = Launch { leash: Some(leash.clone()), ..kept(STOPS_ALWAYS) }.start().await.unwrap();
+    let mut lines = output(&mut child);
+    let family = [pid(&mut lines).await, pid(&mut lines).await];
+    drop(child.stdin.take());
+    let keeper = wh_pipe::proc::Stat::of(child.pid()).unwrap().parent;
+    eventually("its keeper is stopped", || (state(Pid::from_raw(keeper)) == Some('T')).then_some(()));
+    (child, family)
+}
+
+#[tokio::test]
+async fn a_program_that_stopped_its_keeper_ends_with_all_that_it_started() {
+    let leash = Leash::default();
+    let (child, family) = stopping(&leash).await;
+    assert_eq!(child.end(SHORT).await, Exit::Signal(Signal::SIGKILL as i32), "the keeper could still report it");
+    assert!(!family.iter().any(|pid| running(*pid)));
+
+    let (child, family) = stopping(&leash).await;
+    drop(child);
+    gone("a dropped program and its child end", &family);
+
+    let (child, family) = stopping(&leash).await;
+    leash.pull();
+    assert_eq!(child.end(LONG).await, Exit::Signal(Signal::SIGKILL as i32));
+    assert!(!family.iter().any(|pid| running(*pid)));
+}
+
+#[test]
+fn a_program_that_stopped_its_keeper_does_not_outlive_its_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let family = runtime.block_on(async {
+        let (child, family) = stopping(&Leash::default()).await;
+        tokio::spawn(async move {
+            let _child = child;
+            std::future::pending::<()>().await;
+        });
+        family
+    });
+    drop(runtime);
+    gone("it ends", &family);
 }
 
 #[tokio::test]

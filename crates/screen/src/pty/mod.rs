@@ -9,19 +9,20 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::pty::{OpenptyResult, Winsize, openpty};
 use nix::sys::termios::{InputFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::frame::Size;
 use crate::replies::CELL_PIXELS;
-use wh_pipe::children::{self, Registration, Role, SESSION_VARIABLE};
+use wh_pipe::Supervisor;
+use wh_pipe::children::{self, Role, SESSION_VARIABLE};
 pub use wh_pipe::protocol::{Order, Report};
 
 /// The first argument by which our own binary knows that it is to be a guard.
@@ -58,8 +59,8 @@ pub struct Program {
     pub terminal: Terminal,
     /// What the guard reports.
     pub reports: Reports,
-    /// What the guard is told.
-    pub orders: Orders,
+    /// The guard itself: takes orders, and ends.
+    pub guard: Arc<Supervisor>,
 }
 
 impl Program {
@@ -93,15 +94,13 @@ impl Program {
         }
         let session = spec.environment.iter().find(|(name, _)| name == SESSION_VARIABLE);
         let session = session.and_then(|(_, value)| value.to_str()).map(str::to_owned);
-        let (guard, registration) = children::spawn(&mut command, Role::Supervisor { session })?;
+        let (_, registration) = children::spawn(&mut command, Role::Supervisor { session: session.clone() })?;
+        // From here on whatever fails, the guard is ended.
+        let guard = Arc::new(Supervisor::new(registration, session, ours.try_clone()?));
         // The command holds our copies of the slave and of the guard's end of the line until it is dropped.
         drop(command);
-        let (read, write) = UnixStream::from_std(ours)?.into_split();
-        Ok(Self {
-            terminal: Terminal::new(master)?,
-            reports: Reports { lines: BufReader::new(read).lines(), guard, _registration: registration },
-            orders: Orders(write),
-        })
+        let lines = BufReader::new(UnixStream::from_std(ours)?).lines();
+        Ok(Self { terminal: Terminal::new(master)?, reports: Reports { lines, guard: Arc::clone(&guard) }, guard })
     }
 }
 
@@ -237,9 +236,8 @@ pub fn size_of(terminal: impl AsFd) -> io::Result<Size> {
 /// What the guard reports, in order.
 #[derive(Debug)]
 pub struct Reports {
-    lines: Lines<BufReader<OwnedReadHalf>>,
-    guard: Child,
-    _registration: Registration,
+    lines: Lines<BufReader<UnixStream>>,
+    guard: Arc<Supervisor>,
 }
 
 impl Reports {
@@ -247,23 +245,19 @@ impl Reports {
     pub async fn next(&mut self) -> Option<Report> {
         while let Ok(Some(line)) = self.lines.next_line().await {
             if let Some(report) = Report::decode(&line) {
+                self.guard.reported(&report);
                 return Some(report);
             }
         }
-        // The line's end is the guard's own end, or moments before it.
-        let _ = self.guard.wait();
+        self.guard.line_closed().await;
         None
     }
-}
 
-/// What the guard is told.
-#[derive(Debug)]
-pub struct Orders(OwnedWriteHalf);
-
-impl Orders {
-    /// Gives an order. A guard that is gone has nothing left to obey for.
-    pub async fn give(&mut self, order: Order) {
-        let _ = self.0.write_all(&order.encode()).await;
+    /// The first report: whether the program was started. A guard that does not report that is ended with all that it started.
+    pub async fn first(&mut self) -> io::Result<Report> {
+        let guard = Arc::clone(&self.guard);
+        let failed = |error| io::Error::other(format!("the guard process: {error}"));
+        guard.first_report(self.next()).await.map_err(failed)
     }
 }
 

@@ -1,0 +1,92 @@
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use nix::errno::Errno;
+use wh_testkit::eventually;
+
+use super::*;
+use crate::children::Role;
+
+/// A shell as a supervisor, and the pid that it prints.
+fn supervised(reaper: &Reaper, script: &str) -> (ProcessId, ProcessId, watch::Receiver<Verdict>) {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdout(Stdio::piped());
+    let (mut child, registration) = children::spawn(&mut command, Role::Supervisor { session: None }).unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let printed = ProcessId::of(line.trim().parse().unwrap()).unwrap();
+    let id = registration.id();
+    (id, printed, reaper.add(registration, Some("s1".to_owned())))
+}
+
+fn lives(id: ProcessId) -> bool {
+    crate::proc::Stat::of(id.pid).is_ok_and(|stat| stat.started == id.started && !stat.is_dead())
+}
+
+#[test]
+fn what_cannot_be_killed_is_named_until_it_is_gone() {
+    let protected = Arc::new(Mutex::new(None));
+    let refusing = Arc::clone(&protected);
+    let reaper = Reaper::new(Box::new(move |id, signal| {
+        if *refusing.lock().unwrap() == Some(id) { Err(Errno::EPERM.into()) } else { pidfd::signal(id, signal) }
+    }));
+    let (id, sleeper, verdicts) = supervised(&reaper, "sleep 1000 & echo $!; wait");
+    *protected.lock().unwrap() = Some(sleeper);
+    let begin = Instant::now();
+    reaper.schedule(|_, _| true, begin);
+    assert!(reaper.round(begin).is_some(), "there is more to do");
+    assert_eq!(*verdicts.borrow(), Verdict::Open);
+    eventually("the supervisor is gone and the rest is named", || {
+        reaper.round(begin + KILL_LIMIT);
+        (*verdicts.borrow() == Verdict::Left(vec![sleeper.pid])).then_some(())
+    });
+    assert!(!lives(id) && lives(sleeper));
+    assert_eq!(reaper.standing(&|_| true, true), (vec![sleeper.pid], Vec::new()));
+
+    *protected.lock().unwrap() = None;
+    eventually("nothing is left", || {
+        reaper.round(begin + KILL_LIMIT);
+        (*verdicts.borrow() == Verdict::Gone).then_some(())
+    });
+    assert!(!lives(sleeper) && !id.exists(), "it was waited for");
+    assert!(reaper.state().cases.is_empty());
+}
+
+#[test]
+fn a_stopped_supervisor_is_continued_and_not_ended() {
+    let reaper = Reaper::new(Box::new(pidfd::signal));
+    let (id, sleeper, verdicts) = supervised(&reaper, "sleep 1000 & echo $!; wait");
+    pidfd::signal(id, Signal::SIGSTOP).unwrap();
+    let state = || crate::proc::Stat::of(id.pid).unwrap().state;
+    eventually("it is stopped", || (state() == 'T').then_some(()));
+    assert_eq!(reaper.round(Instant::now()), None);
+    eventually("it is continued", || (state() != 'T').then_some(()));
+    assert_eq!(*verdicts.borrow(), Verdict::Open);
+    assert!(lives(sleeper));
+
+    reaper.schedule(|_, _| true, Instant::now());
+    eventually("nothing is left", || {
+        reaper.round(Instant::now());
+        (*verdicts.borrow() == Verdict::Gone).then_some(())
+    });
+    assert!(!lives(sleeper));
+}
+
+#[test]
+fn a_program_that_forks_all_the_time_is_ended() {
+    let reaper = Reaper::new(Box::new(pidfd::signal));
+    let forker = "echo $$; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); setsid sleep 1000 & done; wait";
+    let (id, _, verdicts) = supervised(&reaper, &format!("sh -c '{forker}' & wait"));
+    eventually("it forks", || (crate::tree::below(id.raw()).len() > 20).then_some(()));
+    let members = || crate::tree::below(id.raw());
+    reaper.schedule(|_, _| true, Instant::now());
+    reaper.round(Instant::now());
+    let seen = members();
+    eventually("nothing is left", || {
+        reaper.round(Instant::now());
+        (*verdicts.borrow() == Verdict::Gone).then_some(())
+    });
+    assert!(!lives(id));
+    let left: Vec<_> = seen.into_iter().filter(|pid| wh_testkit::process::running(*pid)).collect();
+    assert_eq!(left, []);
+}
