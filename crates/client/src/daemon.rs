@@ -59,8 +59,9 @@ pub trait Daemon: Send + Sync {
     /// Gives one another name.
     fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
 
-    /// Ends one and all that it started, in steps or at once. Returns when it has ended.
-    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, bool>;
+    /// Ends one and all that it started, in steps or at once. Returns when it has ended, or when it is known what could not be
+    /// ended.
+    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, EndOutcome>;
 
     /// Forgets one that has ended, with its history. False: it lives, or there is none.
     fn forget(&self, id: &str) -> BoxFuture<'_, bool>;
@@ -211,6 +212,17 @@ impl CreateError {
     }
 }
 
+/// Result of [`Daemon::end`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndOutcome {
+    /// Nothing of the session runs any more.
+    Ended,
+    /// The processes with these pids could not be ended.
+    Left(Vec<i32>),
+    /// There is no such session.
+    NoSuchSession,
+}
+
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
@@ -220,6 +232,8 @@ pub enum Ending {
     Gone(Option<String>),
     /// The daemon was gone before it, and it could not be gone on with.
     Lost,
+    /// It cannot be used any more, but its processes with these pids could not be ended.
+    Left(Vec<i32>),
 }
 
 /// One session, as the daemon keeps it.

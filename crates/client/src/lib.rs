@@ -13,8 +13,8 @@ mod surface;
 mod ui;
 
 pub use daemon::{
-    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, Ending, NewSession, Session,
-    What,
+    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending,
+    NewSession, Session, What,
 };
 pub use inside::{Process, SESSION_VARIABLE, processes_in, sessions_of};
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, Typed, WaitEnd, Watch};

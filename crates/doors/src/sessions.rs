@@ -83,6 +83,7 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
             Ending::Lost => {
                 ("lost", Some("the daemon was killed, and it could not go on; wh logs has what it showed".to_owned()))
             }
+            Ending::Left(pids) => ("ended", Some(left_words(&pids))),
         };
         summary.status = SessionStatus {
             state: state.to_owned(),
@@ -136,6 +137,13 @@ async fn look(session: &Session, summary: &mut SessionSummary) {
         .to_owned();
         summary.status.since = iso(facts.since);
     }
+}
+
+/// Names processes that could not be ended.
+pub(crate) fn left_words(pids: &[i32]) -> String {
+    let noun = if pids.len() == 1 { "process" } else { "processes" };
+    let pids = pids.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
+    format!("{noun} {pids} could not be ended")
 }
 
 fn exit_words(exit: Exit) -> String {

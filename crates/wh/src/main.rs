@@ -6,6 +6,7 @@ mod control;
 mod daemon;
 mod demo;
 mod door;
+mod ending;
 mod failure;
 mod log;
 mod opened;

@@ -49,6 +49,8 @@ pub(super) enum Fault {
     Gone(#[from] Gone),
     #[error(transparent)]
     Create(#[from] CreateError),
+    #[error("session {name:?} has not ended: {left}")]
+    ProcessesLeft { name: String, left: String },
     #[error("this session was lost: the daemon was gone before it, and it could not be gone on with")]
     Lost,
 }
@@ -95,6 +97,7 @@ impl Fault {
             Self::Undrawable(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Screen not drawn"),
             Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),
             Self::Create(error) => create_kind(error),
+            Self::ProcessesLeft { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "Processes left"),
             Self::Lost => (StatusCode::CONFLICT, "Session lost"),
         }
     }

@@ -16,7 +16,7 @@ use axum::{Json, Router};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
-use wh_client::{Controller, CreateError, Created, Daemon, NewSession, Session, What};
+use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, NewSession, Session, What};
 use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 use wh_wire::socket::ControlKind;
 
@@ -24,7 +24,7 @@ use super::access::{Access, guarded};
 use super::fault::Fault;
 use super::peer::Peer;
 use super::{Closing, body, openapi};
-use crate::sessions::{USUAL_SIZE, directory, summary, what};
+use crate::sessions::{USUAL_SIZE, directory, left_words, summary, what};
 
 /// Every path of this door that is not a session's own.
 #[cfg(test)]
@@ -128,16 +128,18 @@ async fn end(
     let session = find(&door, &id)?;
     // Once it is under way it goes on, whether or not the caller still waits.
     let work = tokio::spawn(async move {
-        door.daemon.end(&session.id, yes(how.now.as_deref())).await;
+        if let EndOutcome::Left(pids) = door.daemon.end(&session.id, yes(how.now.as_deref())).await {
+            return Err(Fault::ProcessesLeft { name: session.name(), left: left_words(&pids) });
+        }
         let last = summary(&session).await;
         if yes(how.forget.as_deref()) {
             door.daemon.forget(&session.id).await;
             door.inner.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
         }
-        last
+        Ok(last)
     });
     let failed = |error: tokio::task::JoinError| CreateError::Failed { message: error.to_string(), hint: None };
-    Ok(Json(work.await.map_err(failed)?))
+    Ok(Json(work.await.map_err(failed)??))
 }
 
 fn find(door: &Door, id: &str) -> Result<Arc<Session>, Fault> {

@@ -139,6 +139,7 @@ pub(super) fn ending(how: &Ending) -> Value {
         Ending::Exited(Exit::Unknown) => json!({ "exited": {} }),
         Ending::Gone(reason) => json!({ "gone": reason }),
         Ending::Lost => json!("lost"),
+        Ending::Left(pids) => json!({ "left": pids }),
     }
 }
 
@@ -152,7 +153,13 @@ pub(super) fn read_ending(how: &Value) -> Ending {
             _ => Exit::Unknown,
         }),
         (_, Some(reason)) => Ending::Gone(reason.as_str().map(str::to_owned)),
-        _ => Ending::Lost,
+        _ => match how["left"].as_array() {
+            Some(pids) => {
+                let pids = pids.iter().filter_map(|pid| i32::try_from(pid.as_i64()?).ok());
+                Ending::Left(pids.collect())
+            }
+            None => Ending::Lost,
+        },
     }
 }
 
@@ -431,6 +438,7 @@ mod tests {
             Ending::Gone(None),
             Ending::Gone(Some("it broke".to_owned())),
             Ending::Lost,
+            Ending::Left(vec![12, 34]),
         ];
         for end in ends {
             assert_eq!(read_ending(&ending(&end)), end);

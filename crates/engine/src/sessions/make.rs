@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tracing::{info, warn};
 use wh_agents::port::{Harness, Resume, Start};
 use wh_client::{
@@ -14,10 +14,14 @@ use wh_client::{
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
 use wh_core::terminal::Exit;
+use wh_pipe::{Left, reaper};
 
 use super::{Kept, Live, Means, UiSpec};
 use crate::space::RunningSpace;
 use crate::terminal::{self, HostSpec, TerminalSpec};
+
+/// Longest wait for the end of a program's output once nothing of it runs.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
 /// What a session's terminal says that it is.
 const TERM: &str = "xterm-256color";
@@ -58,16 +62,21 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
     })?;
     session.surface = Some(started.surface.clone());
     let session = Arc::new(session);
-    let (tell_empty, empty) = watch::channel(false);
     let (watched, ended, nothing_left) = (Arc::clone(&session), started.ended, started.empty);
     tokio::spawn(async move {
-        let exit = ended.await.unwrap_or(Exit::Unknown);
-        info!(id = watched.id, ?exit, "a session's program has ended");
-        watched.end(Ending::Exited(exit), SystemTime::now());
-        let _ = nothing_left.await;
-        tell_empty.send_replace(true);
+        // Its program may have ended before: the session has when nothing of it runs.
+        let left = nothing_left.await.unwrap_or_default();
+        let exit = tokio::time::timeout(LAST_OUTPUT, ended).await;
+        let exit = exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
+        info!(id = watched.id, ?exit, ?left, "a session's program has ended");
+        watched.end(ending(Ending::Exited(exit), left), SystemTime::now());
     });
-    Ok(Kept { session, live: Some(Live::Program { surface: started.surface, empty }), written: None })
+    Ok(Kept { session, live: Some(Live::Program { surface: started.surface }), written: None })
+}
+
+/// How a session ended of which this is left.
+fn ending(ending: Ending, left: Left) -> Ending {
+    if left.is_empty() { ending } else { Ending::Left(left.0) }
 }
 
 /// The person in the conversations of a daemon.
@@ -102,10 +111,18 @@ pub(super) async fn harness(
     start.keeps = means.store.is_some();
     // What was said is kept here.
     start.recalls = false;
-    agent
-        .start(start)
-        .await
-        .map_err(|error| CreateError::Failed { message: error.to_string(), hint: error.hint().map(str::to_owned) })
+    match agent.start(start).await {
+        Ok(harness) => Ok(harness),
+        Err(error) => {
+            let (mut message, hint) = (error.to_string(), error.hint().map(str::to_owned));
+            // An agent that did not come so far may have started something.
+            let left = reaper::end_session(&session.id).await;
+            if !left.is_empty() {
+                message = format!("{message}; {left}");
+            }
+            Err(CreateError::Failed { message, hint })
+        }
+    }
 }
 
 /// Shows a conversation on a terminal of ours.
@@ -186,13 +203,12 @@ pub(super) async fn agent(
     session.surface = Some(surface);
     session.conversation = Some(Conversation { space: running.space.clone(), ui, me: person() });
     let session = Arc::new(session);
-    let (tell_ended, ended) = watch::channel(false);
     let (watched, space) = (Arc::clone(&session), running.space.clone());
     tokio::spawn(async move {
         let reason = gone_from(&space, participant).await;
-        info!(id = watched.id, "a session's agent is gone");
-        watched.end(Ending::Gone(reason), SystemTime::now());
-        tell_ended.send_replace(true);
+        let left = reaper::end_session(&watched.id).await;
+        info!(id = watched.id, ?left, "a session's agent is gone");
+        watched.end(ending(Ending::Gone(reason), left), SystemTime::now());
     });
     // The UI stays as long as its screen is held, and the session holds that: whoever waits for the UI must not hold the session.
     let audience = Arc::downgrade(&session);
@@ -202,7 +218,7 @@ pub(super) async fn agent(
             session.audience.dismiss();
         }
     });
-    Ok(Kept { session, live: Some(Live::Agent { space: running.space.clone(), ended }), written: None })
+    Ok(Kept { session, live: Some(Live::Agent { space: running.space.clone() }), written: None })
 }
 
 /// Waits until an agent is gone; why, if nobody asked for it.

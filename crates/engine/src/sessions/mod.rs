@@ -19,10 +19,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
-use wh_client::{BoxFuture, CreateError, Created, Daemon, Ending, NewSession, Session, Space, Surface, UiPort, What};
+use wh_client::{
+    BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, NewSession, Session, Space, Surface, UiPort, What,
+};
 use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
+use wh_pipe::{Left, reaper};
 
 pub use restore::{Recalled, Restored};
 
@@ -39,7 +42,10 @@ pub const MOST_SESSIONS: usize = 1024;
 /// Sessions that have ended and are still listed. Beyond that the oldest go.
 const MOST_ENDED: usize = 1024;
 
-/// How long a session may take to end in steps before it is killed.
+/// Longest wait for a session to report its end. Terminal programs and agents are killed well before.
+const LONGEST_END: Duration = Duration::from_secs(20);
+
+/// How long the writing of what ended sessions showed last may take.
 const LAST_WORDS: Duration = Duration::from_secs(6);
 
 /// A space to be shown on a terminal of ours.
@@ -121,8 +127,8 @@ impl Drop for Reserved {
 }
 
 enum Live {
-    Program { surface: Surface, empty: watch::Receiver<bool> },
-    Agent { space: Space, ended: watch::Receiver<bool> },
+    Program { surface: Surface },
+    Agent { space: Space },
 }
 
 impl Kept {
@@ -131,24 +137,25 @@ impl Kept {
         Self { session: Arc::new(session), live: None, written: None }
     }
 
-    /// Ends it, in steps or at once; returns when nothing of it is left.
-    async fn end(&self, now: bool) {
-        match &self.live {
-            None => {}
-            Some(Live::Program { surface, empty }) => {
-                let mut empty = empty.clone();
-                let _ = surface.end(now).await;
-                if tokio::time::timeout(LAST_WORDS, empty.wait_for(|empty| *empty)).await.is_err() {
-                    let _ = surface.end(true).await;
-                    let _ = tokio::time::timeout(LAST_WORDS, empty.wait_for(|empty| *empty)).await;
-                }
+    /// Ends it, in steps or at once; returns when nothing of it is left, or what could not be ended.
+    async fn end(&self, now: bool) -> Left {
+        let Some(live) = &self.live else { return Left::default() };
+        let ordered = async {
+            match live {
+                Live::Program { surface } => drop(surface.end(now).await),
+                Live::Agent { space } => drop(space.end(now).await),
             }
-            Some(Live::Agent { space, ended }) => {
-                let _ = space.end(now).await;
-                let mut ended = ended.clone();
-                let _ = tokio::time::timeout(LAST_WORDS, ended.wait_for(|ended| *ended)).await;
-            }
+            self.session.until_ended().await;
+        };
+        let ended = tokio::time::timeout(LONGEST_END, ordered).await.is_ok();
+        // Also what could not be ended by then, or was left when the session ended: it may be gone by now.
+        let left = reaper::end_session(&self.session.id).await;
+        if !ended {
+            warn!(id = self.session.id, "a session did not report that it has ended");
+            let ending = if left.is_empty() { Ending::Exited(Exit::Unknown) } else { Ending::Left(left.0.clone()) };
+            self.session.end(ending, SystemTime::now());
         }
+        left
     }
 }
 
@@ -378,16 +385,12 @@ impl Daemon for Sessions {
         Ok(())
     }
 
-    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, bool> {
+    fn end(&self, id: &str, now: bool) -> BoxFuture<'_, EndOutcome> {
         let kept = self.session(id).and_then(|one| self.kept().into_iter().find(|kept| kept.session.id == one.id));
         Box::pin(async move {
-            let Some(kept) = kept else { return false };
-            kept.end(now).await;
-            if kept.session.ended().is_none() {
-                warn!(id = kept.session.id, "a session did not say that it has ended");
-                kept.session.end(Ending::Exited(Exit::Unknown), SystemTime::now());
-            }
-            true
+            let Some(kept) = kept else { return EndOutcome::NoSuchSession };
+            let left = kept.end(now).await;
+            if left.is_empty() { EndOutcome::Ended } else { EndOutcome::Left(left.0) }
         })
     }
 

@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
 use wh_agents::demo::{Demo, DemoOptions};
 use wh_agents::port::Agent;
-use wh_client::{CreateError, Daemon, Ending, NewSession, Session, What};
+use wh_client::{CreateError, Daemon, EndOutcome, Ending, NewSession, Session, What};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::harness::Call;
@@ -482,14 +482,14 @@ fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
         // A name that was let go is free at once, whatever is written by then.
         let mut ended = life.create(home.wanted("demo", "one")).await;
         for _ in 0..8 {
-            assert!(life.sessions.end(&ended.id, false).await);
+            assert_eq!(life.sessions.end(&ended.id, false).await, EndOutcome::Ended);
             assert!(life.sessions.forget(&ended.id).await);
             ended = life.create(home.wanted("demo", "one")).await;
         }
-        assert!(life.sessions.end(&ended.id, false).await);
+        assert_eq!(life.sessions.end(&ended.id, false).await, EndOutcome::Ended);
         let another = life.create(home.wanted("demo", "one")).await;
         life.sessions.rename(&another.id, "three").unwrap();
-        assert!(life.sessions.end(&another.id, false).await);
+        assert_eq!(life.sessions.end(&another.id, false).await, EndOutcome::Ended);
         assert!(life.sessions.forget(&another.id).await);
         eventually("name and end are written", async || {
             let all = life.store.sessions(Which::default()).await.unwrap();

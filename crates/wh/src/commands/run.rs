@@ -9,9 +9,11 @@ use std::time::Duration;
 use clap::Args;
 use wh_core::terminal::{Exit, Size};
 use wh_engine::terminal::{self, ScreenSpec, StartError, TerminalSession, TerminalSpec};
+use wh_pipe::Left;
 use wh_screen::pty::TERM;
 
 use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
+use crate::ending::{not_ended, with_nothing_left};
 use crate::failure::{Failure, code, say};
 use crate::log;
 use crate::opened::Opened;
@@ -20,7 +22,7 @@ use crate::record::RecordArguments;
 use crate::signals::Signals;
 use crate::waiting;
 
-/// How long the last of what the program started may take to die after the program has.
+/// How long the last of the output, and of the recording, may take once the program has ended.
 const LAST_RITES: Duration = Duration::from_secs(5);
 
 /// What an outer terminal says of itself to its programs. A terminal of our own is not that one.
@@ -58,8 +60,9 @@ Examples:
   curl localhost:9090/control/wait -d '{\"condition\":\"screen_stable 300\"}'
   curl localhost:9090/control/screen | jq -r .plain
 
-Exit codes of wh itself: 2 wrong usage, 125 wh failed (a port in use), 126 the program cannot be
-executed, 127 there is no such program. All others are the program's.
+Exit codes of wh itself: 2 wrong usage, 125 wh failed (a port in use, a process that could not be
+ended), 126 the program cannot be executed, 127 there is no such program. All others are the
+program's.
 
 Environment: WH_CONTROL_TOKEN (see --control-token-file), CONTROL_PLANE_BUFFER (characters of raw
 output kept for ?history=1, 4000), XDG_RUNTIME_DIR (where runs are listed), WH_LOG (error, warn,
@@ -113,7 +116,7 @@ fn variable(text: &str) -> Result<(OsString, OsString), String> {
 
 impl Run {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        waiting::block_on(self.under_control())
+        waiting::block_on(with_nothing_left(self.under_control()))
     }
 
     async fn under_control(self) -> Result<ExitCode, Failure> {
@@ -133,7 +136,7 @@ impl Run {
         if door.is_none() && person.is_none() && !recorded {
             say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
         }
-        let (exit, asked) = live(session, person, &mut signals).await;
+        let Lived { exit, asked, left } = live(session, person, &mut signals).await;
         if let Some(door) = door {
             // Who asked wh to end does not want it to stay.
             tokio::select! {
@@ -142,6 +145,9 @@ impl Run {
                 else => {}
             }
             door.close().await;
+        }
+        if !left.is_empty() {
+            return Err(not_ended(&left));
         }
         Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
     }
@@ -194,17 +200,23 @@ fn cannot_start(error: &StartError) -> Failure {
     }
 }
 
-/// Waits for the end of the program, and passes on what ends it sooner. Says how it ended, and whether wh was asked to.
-async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Signals) -> (Exit, bool) {
+/// Waits for the end of the program and of all that it started, and passes on what ends it sooner.
+async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Signals) -> Lived {
     let TerminalSession { surface, mut ended, mut empty, recorded, .. } = session;
     let mut attached = match person {
         Some(person) => Some(person.attach(&surface).await),
         None => None,
     };
-    let mut asked = false;
+    let (mut asked, mut left) = (false, None);
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit.unwrap_or(Exit::Unknown),
+            // Nothing runs, or something cannot be ended: how the program ended is known by now, or never will be.
+            emptied = &mut empty, if left.is_none() => {
+                left = Some(emptied.unwrap_or_default());
+                let exit = tokio::time::timeout(LAST_RITES, &mut ended).await;
+                break exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
+            }
             () = signals.next() => {
                 // The first asks; who asks again means it.
                 let _ = surface.end(asked).await;
@@ -220,17 +232,23 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
     {
         say(&format!("wh: the recording is not complete: {error}"));
     }
-    let _ = tokio::time::timeout(LAST_RITES, async {
-        loop {
-            tokio::select! {
-                _ = &mut empty => return,
-                () = signals.next() => {
-                    let _ = surface.end(true).await;
-                    asked = true;
-                }
+    while left.is_none() {
+        tokio::select! {
+            emptied = &mut empty => left = Some(emptied.unwrap_or_default()),
+            () = signals.next() => {
+                let _ = surface.end(true).await;
+                asked = true;
             }
         }
-    })
-    .await;
-    (exit, asked)
+    }
+    Lived { exit, asked, left: left.unwrap_or_default() }
+}
+
+/// The end of a program.
+struct Lived {
+    exit: Exit,
+    /// wh was asked to end.
+    asked: bool,
+    /// What could not be ended.
+    left: Left,
 }

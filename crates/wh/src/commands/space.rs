@@ -23,6 +23,7 @@ use wh_tui::{Left, Options};
 
 use crate::agents;
 use crate::control::{Control, ControlArguments};
+use crate::ending::with_nothing_left;
 use crate::failure::{Failure, code, say};
 use crate::log;
 use crate::opened::Opened;
@@ -154,7 +155,7 @@ pub struct SpaceArguments {
 
 impl SpaceArguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        waiting::block_on(self.converse())
+        waiting::block_on(with_nothing_left(self.converse()))
     }
 
     async fn converse(mut self) -> Result<ExitCode, Failure> {

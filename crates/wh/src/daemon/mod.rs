@@ -15,7 +15,9 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+use wh_pipe::Left;
 
+use crate::ending::not_ended;
 use crate::failure::{Failure, code};
 use crate::places;
 use crate::runtime::{self, process_start};
@@ -73,6 +75,29 @@ impl Place {
     /// What the daemon says of itself.
     pub fn file(&self) -> PathBuf {
         self.runtime.join("daemon.json")
+    }
+
+    /// The pids of processes that a daemon could not end when it ended.
+    fn left(&self) -> PathBuf {
+        self.runtime.join("daemon.left")
+    }
+
+    /// Notes what could not be ended, for whoever waits for the daemon's end; nothing, if all was.
+    pub fn note_left(&self, left: &Left) -> io::Result<()> {
+        if left.is_empty() {
+            return match fs::remove_file(self.left()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        write_private(&self.left(), serde_json::to_string(&left.0)?.as_bytes())
+    }
+
+    /// Takes the note that a daemon has left.
+    fn take_left(&self) -> Left {
+        let pids = fs::read(self.left()).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let _ = fs::remove_file(self.left());
+        Left(pids.unwrap_or_default())
     }
 
     /// What it writes about what it does.
@@ -193,7 +218,10 @@ impl Place {
             let _ = tell.send(lock.map(drop).is_ok());
         });
         match gone.recv_timeout(LONGEST_STOP) {
-            Ok(true) => Ok(true),
+            Ok(true) => match self.take_left() {
+                left if left.is_empty() => Ok(true),
+                left => Err(not_ended(&left)),
+            },
             _ => Err(failed(&format!("process {} does not end", daemon.pid))
                 .hint(format!("what it does is in {}", self.log().display()))),
         }

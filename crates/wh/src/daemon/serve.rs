@@ -21,11 +21,13 @@ use wh_engine::control::{Controller, Parts};
 use wh_engine::sessions::{Means, Sessions, UiSpec};
 use wh_engine::store::{Limits as StoreLimits, Store};
 use wh_engine::terminal::{Host, ScreenSpec};
+use wh_pipe::reaper;
 use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
 
 use super::{DaemonFile, Place, write_private};
 use crate::control::TOKEN_VARIABLE;
+use crate::ending::not_ended;
 use crate::failure::{Failure, code};
 use crate::runtime::{self, process_start};
 use crate::signals::Signals;
@@ -61,6 +63,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
                 .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
         }
     };
+    reaper::adopt_orphans().map_err(|error| failed(&error))?;
     let store = open_store(place)?;
     // What is wrong in the person's own file is said now; it is read anew for each session.
     agents::catalog(std::path::Path::new("/"))?;
@@ -119,8 +122,10 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     for path in [place.file(), place.token(), place.socket()] {
         let _ = std::fs::remove_file(path);
     }
+    let left = reaper::end_everything().await;
+    place.note_left(&left).map_err(|error| failed(&error))?;
     info!("the daemon ends");
-    Ok(())
+    if left.is_empty() { Ok(()) } else { Err(not_ended(&left)) }
 }
 
 /// Whether there is a team, as the files are now.

@@ -57,8 +57,9 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
         .path_parameter("session", id())
         .query("now", json!({"type": "string"}), "Kill it at once instead of asking first.")
         .query("forget", json!({"type": "string"}), "Forget it too, with its history.")
-        .gives::<SessionSummary>(200, "It has ended.")
+        .gives::<SessionSummary>(200, "It has ended, and nothing that it started runs.")
         .fails(404, "There is no such session.")
+        .fails(500, "Some of its processes could not be ended; the message has their pids.")
         .done(),
         Describe::new(schemas, "get", "/openapi.json", "openapi", "This description.")
             .gives::<serde_json::Map<String, serde_json::Value>>(200, "It.")

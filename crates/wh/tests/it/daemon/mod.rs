@@ -3,6 +3,7 @@
 mod clock;
 mod deaf;
 mod doors;
+mod ended;
 mod examples;
 mod house;
 mod http;
