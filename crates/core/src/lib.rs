@@ -1,5 +1,6 @@
 //! What is true: the input vocabulary, wait conditions, the session machine, and who may control what. No IO and no clock of its own.
 
+pub mod caller;
 pub mod condition;
 pub mod event;
 pub mod gate;
