@@ -57,6 +57,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode
     let (Some(number), Some(program)) = (arguments.next(), arguments.next()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a keeper is given a descriptor and a program"));
     };
+    // The program must not reach into the process that it is known by. `stat` and `cmdline` stay readable.
+    prctl::set_dumpable(false)?;
     let mut keeper = Keeper::prepare(&number)?;
     match keeper.start(Command::new(program).args(arguments)) {
         Ok(()) => keeper.watch(),

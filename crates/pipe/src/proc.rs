@@ -92,12 +92,23 @@ pub fn snapshot() -> HashMap<i32, Stat> {
 
 /// The arguments of a process, the program's name first. Empty for a zombie and for a kernel thread.
 pub fn command_line(pid: i32) -> io::Result<Vec<Vec<u8>>> {
-    let line = read(pid, "cmdline")?;
-    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    Ok(arguments(&read(pid, "cmdline")?))
+}
+
+/// The first arguments of a process, from one read of at most 4 KiB: a process chooses how long its command line is.
+pub fn command_line_start(pid: i32) -> io::Result<Vec<Vec<u8>>> {
+    let mut bytes = vec![0; READ_BUFFER_BYTES];
+    let length = File::open(format!("/proc/{pid}/cmdline"))?.read(&mut bytes)?;
+    bytes.truncate(length);
+    Ok(arguments(&bytes))
+}
+
+fn arguments(line: &[u8]) -> Vec<Vec<u8>> {
+    let line = line.strip_suffix(b"\0").unwrap_or(line);
     if line.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    Ok(line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
+    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
 }
 
 fn read(pid: i32, name: &str) -> io::Result<Vec<u8>> {
@@ -140,7 +151,7 @@ mod tests {
         assert!(id.exists());
         assert!(!ProcessId { started: id.started + 1, ..id }.exists(), "another process with the same pid");
         assert_eq!(snapshot()[&own].started, id.started);
-        assert!(!command_line(own).unwrap().is_empty());
+        assert_eq!(command_line_start(own).unwrap()[0], command_line(own).unwrap()[0]);
         assert_eq!(Stat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -14,6 +14,7 @@ mod person;
 mod places;
 mod print;
 mod project;
+mod protect;
 mod record;
 mod runtime;
 mod sender;

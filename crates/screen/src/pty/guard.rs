@@ -36,6 +36,8 @@ pub const RESET: &[u8] = b"\x1b7\x1b[?1049l\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b
 
 /// Runs as a guard for the program that `arguments` name, until nothing of it is left.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<()> {
+    // The program must not reach into the process that it is known by. `stat` and `cmdline` stay readable.
+    prctl::set_dumpable(false)?;
     let mut guard = Guard::prepare()?;
     let mut arguments = arguments.into_iter();
     let Some(program) = arguments.next() else { return Err(io::Error::other("no program given")) };

@@ -18,6 +18,7 @@ use crate::failure::{Failure, code, say};
 use crate::log;
 use crate::opened::Opened;
 use crate::person::Person;
+use crate::protect;
 use crate::record::RecordArguments;
 use crate::signals::Signals;
 use crate::waiting;
@@ -120,6 +121,7 @@ impl Run {
     }
 
     async fn under_control(self) -> Result<ExitCode, Failure> {
+        protect::memory();
         let person = if self.headless { None } else { Person::here() };
         // On a person's terminal a log would be drawn over the program.
         if person.is_none() {

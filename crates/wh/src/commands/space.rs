@@ -28,6 +28,7 @@ use crate::failure::{Failure, code, say};
 use crate::log;
 use crate::opened::Opened;
 use crate::person::Person;
+use crate::protect;
 use crate::record::RecordArguments;
 use crate::signals::Signals;
 use crate::waiting;
@@ -159,6 +160,7 @@ impl SpaceArguments {
     }
 
     async fn converse(mut self) -> Result<ExitCode, Failure> {
+        protect::memory();
         let person = if self.headless { None } else { Person::here() };
         if person.is_some() { log::to_file() } else { log::to_stderr() }?;
         self.control.control_port = self.control.control_port.map_or_else(remote_port, |port| Ok(Some(port)))?;

@@ -31,7 +31,7 @@ use crate::ending::not_ended;
 use crate::failure::{Failure, code};
 use crate::runtime::{self, process_start};
 use crate::signals::Signals;
-use crate::{agents, log};
+use crate::{agents, log, protect};
 
 /// Lines kept above the screen of a terminal program.
 const HISTORY_LINES: usize = 2000;
@@ -54,6 +54,7 @@ fn failed(error: &dyn std::fmt::Display) -> Failure {
 
 /// Runs the daemon until it is asked to end. `ready` is told once it can be asked.
 pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnce(&DaemonFile)) -> Result<(), Failure> {
+    protect::memory();
     let mut signals = Signals::new().map_err(|error| failed(&error))?;
     let _lock: Flock<std::fs::File> = match place.claim().map_err(|error| failed(&error))? {
         Some(lock) => lock,

@@ -57,9 +57,8 @@ impl Desk {
     fn wh(&self) -> Pid {
         let shell: i32 = self.tmux.format("#{pane_pid}").trim().parse().unwrap();
         eventually("wh runs", || {
-            let is_wh = |pid: &Pid| {
-                std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == std::path::Path::new(WH))
-            };
+            let is_wh =
+                |pid: &Pid| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"wh\0"));
             descendants(Pid::from_raw(shell)).into_iter().find(is_wh)
         })
     }
@@ -103,10 +102,10 @@ fn without_a_control_port_nothing_listens() {
     let wh = desk.wh();
     desk.line("typed");
     desk.sees("typed\n".trim());
-    let sockets = std::fs::read_dir(format!("/proc/{wh}/fd"))
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let Ok(sockets) = std::fs::read_dir(format!("/proc/{wh}/fd")) else {
+        return wh_testkit::tools::skip("only root can look into an undumpable process", true);
+    };
+    let sockets = sockets.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
     let listening = std::fs::read_to_string(format!("/proc/{wh}/net/tcp")).unwrap();
     let inodes: Vec<String> = sockets
         .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']').map(str::to_owned))
