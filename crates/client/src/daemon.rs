@@ -4,16 +4,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::watch;
+use wh_core::caller::{CallerRefusal, Origin, Standing};
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
 use wh_wire::socket::{Capabilities, ControlAck, ControlKind, ControlProblem, ControlRequest, Credential, Failure};
 
-use crate::{Process, Space, Surface, Ui};
+use crate::{Opener, Space, Surface, Ui};
 
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -53,6 +54,14 @@ pub trait Daemon: Send + Sync {
         false
     }
 
+    /// The origin of a caller, where everything inside a session of `--person` counts as outside.
+    fn resolve(&self, origin: Origin) -> Origin {
+        origin.resolve(|id| self.lineage(id).is_some_and(|lineage| lineage.person))
+    }
+
+    /// Where a session comes from. Known from before anything of it runs, and so before it is listed.
+    fn lineage(&self, id: &str) -> Option<Arc<Lineage>>;
+
     /// Makes one, or finds the one that the same wish has made before.
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>>;
 
@@ -79,8 +88,8 @@ pub trait Controller: Send + Sync {
     /// Writes down that a door has let somebody or something not in, before it was known what it was about: why, in a word and in words.
     fn refused_at_the_door(&self, error: &str, detail: &str);
 
-    /// Writes down that another door has refused something to a process of the session that it was about.
-    fn refused_inside(&self, session: &Session, action: ControlKind);
+    /// Writes down that another interface has refused a caller of a session.
+    fn refused_caller(&self, session: &Session, action: ControlKind, refusal: &CallerRefusal);
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
@@ -94,8 +103,8 @@ pub trait Controller: Send + Sync {
 pub struct Caller {
     /// What proves who it is.
     pub credential: Option<Credential>,
-    /// Its process; `None` if it was gone before anybody looked.
-    pub process: Option<Process>,
+    /// Its process; `None` if it is not known.
+    pub opener: Option<Arc<Opener>>,
 }
 
 /// What is asked for when a session is made.
@@ -115,6 +124,10 @@ pub struct NewSession {
     pub environment: Option<Vec<(OsString, OsString)>>,
     /// The caller's name for this wish: under the same name no second session is made, also by a later daemon that still knows the first.
     pub wish: Option<String>,
+    /// The sessions that create it, the nearest first; empty if the caller is outside every session.
+    pub creators: Vec<String>,
+    /// Everything inside counts as outside. For terminal programs only.
+    pub person: bool,
 }
 
 /// What a wish for a session came to.
@@ -160,6 +173,12 @@ pub enum CreateError {
     /// The name of the wish was another wish's.
     #[error("request_id {0:?} was used for another session; use another id")]
     WishReused(String),
+    /// The caller may not create it.
+    #[error(transparent)]
+    Refused(#[from] CallerRefusal),
+    /// An agent cannot count as a person.
+    #[error("only a terminal program can have --person; an agent's session cannot")]
+    PersonIsAgent,
     /// There is no such team.
     #[error("there is no team {0:?}; wh team add makes one")]
     NoSuchTeam(String),
@@ -236,6 +255,17 @@ pub enum Ending {
     Left(Vec<i32>),
 }
 
+/// Where a session comes from.
+#[derive(Debug, Default)]
+pub struct Lineage {
+    /// The sessions that created it, the nearest first.
+    pub creators: Vec<String>,
+    /// Everything inside counts as outside.
+    pub person: bool,
+    /// It has created sessions. Never reset.
+    pub has_created: AtomicBool,
+}
+
 /// One session, as the daemon keeps it.
 #[derive(Debug)]
 pub struct Session {
@@ -249,6 +279,8 @@ pub struct Session {
     pub directory: PathBuf,
     /// Since when.
     pub created: SystemTime,
+    /// Where it comes from.
+    pub lineage: Arc<Lineage>,
     /// Its screen, and what can be typed into. `None` once it was lost.
     pub surface: Option<Surface>,
     /// Its conversation, if an agent runs in it.
@@ -281,6 +313,11 @@ impl Session {
             what: wanted.what.clone(),
             directory: wanted.directory.clone(),
             created,
+            lineage: Arc::new(Lineage {
+                creators: wanted.creators.clone(),
+                person: wanted.person,
+                has_created: AtomicBool::new(false),
+            }),
             surface: None,
             conversation: None,
             last_screen: None,
@@ -321,10 +358,14 @@ impl Session {
         let _ = self.bell.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// Whether a process runs in it: it or one that it descends from was started with the session's name in its environment. A process
-    /// that is gone might have.
-    pub fn may_contain(&self, process: Option<&Process>) -> bool {
-        process.and_then(Process::sessions).is_none_or(|sessions| sessions.contains(&self.id))
+    /// Facts that decide who may answer its questions.
+    pub fn standing(&self) -> Standing {
+        Standing {
+            session: Some(self.id.clone()),
+            creators: self.lineage.creators.clone(),
+            has_created: self.lineage.has_created.load(Ordering::Acquire),
+            person: self.lineage.person,
+        }
     }
 
     /// The agent that runs in it.

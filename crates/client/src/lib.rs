@@ -4,21 +4,22 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 mod daemon;
-mod inside;
 mod request;
 pub mod sender;
 mod space;
 mod subscription;
 mod surface;
+pub mod trace;
 mod ui;
 
 pub use daemon::{
-    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending,
+    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage,
     NewSession, Session, What,
 };
-pub use inside::{Process, SESSION_VARIABLE, processes_in, sessions_of};
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, Typed, WaitEnd, Watch};
 pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};
+pub use trace::Opener;
 pub use ui::{Ui, UiFacts, UiOrder, UiPort};
+pub use wh_pipe::children::SESSION_VARIABLE;

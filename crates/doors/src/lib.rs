@@ -3,6 +3,7 @@
 
 pub mod http;
 
+mod admission;
 mod sessions;
 pub mod socket;
 mod time;

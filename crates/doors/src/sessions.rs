@@ -71,6 +71,8 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
         mode: None,
         attached: session.audience.len() as u64,
         questions: 0,
+        created_by: session.lineage.creators.first().cloned(),
+        person: session.lineage.person,
     };
     if !session.past {
         converse(session, &mut summary).await;

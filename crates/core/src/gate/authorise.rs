@@ -1,10 +1,11 @@
 //! Whether who asks may: proven, a member, of the team, and by the rules of a role.
 
-use wh_wire::socket::ControlRequest;
+use wh_wire::socket::{ControlAction, ControlContent, ControlRequest};
 
 use super::Gate;
 use super::policy::{Action, MemberId, Principal, Target, Team};
 use super::refused::Refused;
+use crate::caller::Act;
 
 impl Gate {
     pub(super) fn authorise(
@@ -36,18 +37,29 @@ impl Gate {
                 actual: target.agent_id.clone(),
             });
         }
-        let answers = match action {
-            Action::Answer => true,
-            Action::Stdin => target.is_some_and(|target| target.typing_answers),
-            _ => false,
-        };
-        if answers && principal.descends_from.contains(&key.session_id) {
-            return Err(Refused::OwnQuestion(key.session_id.clone()));
-        }
-        if answers && principal.gone {
-            return Err(Refused::Untraceable(key.session_id.clone()));
+        if let Some(target) = target {
+            self.check_caller(request, principal, target)?;
         }
         Ok(by)
+    }
+
+    /// Applies the rule of [`crate::caller`]. A text behind a reference is not known yet: see [`check_referenced_text`](Self::check_referenced_text).
+    fn check_caller(&self, request: &ControlRequest, principal: &Principal, target: &Target) -> Result<(), Refused> {
+        let act = match &request.action {
+            ControlAction::Interrupt => return Ok(()),
+            ControlAction::Answer(_) => Act::Answer,
+            ControlAction::Stdin(_) if target.terminal => Act::Type,
+            ControlAction::Stdin(stdin) => match &stdin.content {
+                ControlContent::Inline(text) => Act::say(text),
+                ControlContent::Reference(_) => Act::say(""),
+            },
+        };
+        Ok(target.standing.admit(&principal.origin, act)?)
+    }
+
+    /// Checks a text that was read from behind a reference as if it had been sent inline.
+    pub fn check_referenced_text(&self, text: &str, principal: &Principal, target: &Target) -> Result<(), Refused> {
+        Ok(target.standing.admit(&principal.origin, Act::say(text))?)
     }
 
     /// The team, and the role of who asks in it.

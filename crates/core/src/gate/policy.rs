@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use wh_wire::socket::ControlKind;
 
+use crate::caller::{Origin, Standing};
+
 /// All teams.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
@@ -161,17 +163,15 @@ impl fmt::Display for MemberId {
 pub struct Principal {
     /// Whose credential was shown.
     pub member: Option<MemberId>,
-    /// The sessions that the asking process descends from.
-    pub descends_from: Vec<String>,
-    /// The asking process is gone: it may have descended from any.
-    pub gone: bool,
+    /// Where the calling process runs.
+    pub origin: Origin,
 }
 
 impl Principal {
-    /// A member whose process no session has started.
+    /// A member that calls from outside every session.
     pub fn member(team: impl Into<String>, member: impl Into<String>) -> Self {
         let member = MemberId { team: team.into(), member: member.into() };
-        Self { member: Some(member), ..Self::default() }
+        Self { member: Some(member), origin: Origin::Outside }
     }
 }
 
@@ -186,6 +186,8 @@ pub struct Target {
     pub name: String,
     /// Whose it is.
     pub team: String,
-    /// Typing to it could answer a question: one is open in its terminal, or it is not known that none is.
-    pub typing_answers: bool,
+    /// A program in a terminal, which asks on its screen.
+    pub terminal: bool,
+    /// Whose questions may be answered from where.
+    pub standing: Standing,
 }

@@ -8,6 +8,7 @@ use wh_wire::socket::{ControlAction, ControlKey, ControlResult};
 use super::dedupe::{Entry, Fate, Fingerprint, Reached};
 use super::tests::{SENT, at, gate, request, target, typed};
 use super::*;
+use crate::caller::Origin;
 
 fn name() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["ada", "ben", "cleo", "dan", "eve", "ada@crew", "ben@crew"]).prop_map(str::to_owned)
@@ -19,12 +20,14 @@ fn team() -> impl Strategy<Value = String> {
 
 fn principal() -> impl Strategy<Value = Principal> {
     let member = proptest::option::of((team(), name()).prop_map(|(team, member)| MemberId { team, member }));
-    let sessions = proptest::collection::vec(prop::sample::select(vec!["s1".to_owned(), "s2".to_owned()]), 0..2);
-    (member, sessions, any::<bool>()).prop_map(|(member, descends_from, gone)| Principal {
-        member,
-        descends_from,
-        gone,
-    })
+    let origin = prop::sample::select(vec![
+        Origin::Outside,
+        Origin::Session("s1".to_owned()),
+        Origin::Session("s2".to_owned()),
+        Origin::Elsewhere,
+        Origin::Untraceable,
+    ]);
+    (member, origin).prop_map(|(member, origin)| Principal { member, origin })
 }
 
 /// One step in the life of a message: it comes, its execution ends in some way, or wh is started anew.
@@ -67,8 +70,7 @@ proptest! {
             prop_assert_eq!(&proven.team, &request.key.team);
             prop_assert_eq!(&proven.team, &target.team);
             prop_assert!(["ada", "cleo"].contains(&proven.member.as_str()));
-            prop_assert!(!(answers && principal.descends_from.contains(&request.key.session_id)));
-            prop_assert!(!(answers && principal.gone));
+            prop_assert!(!answers || principal.origin == Origin::Outside);
             prop_assert!(!(answers && proven.member == "cleo"));
         }
     }

@@ -3,6 +3,7 @@
 use wh_wire::socket::ControlResult;
 
 use super::policy::MemberId;
+use crate::caller::CallerRefusal;
 
 /// Why not. As text it is the acknowledgement's detail.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,14 +134,9 @@ pub enum Refused {
         /// By which role.
         role: String,
     },
-    /// Who asks was started by the session that it would answer.
-    #[error("a process of session {0:?} may not answer that session's own questions")]
-    OwnQuestion(String),
-    /// Nobody can say whether the session has started who asks.
-    #[error(
-        "the process that opened this connection is gone, and could have been one of session {0:?}, which may not answer that session's own questions; open a connection of your own"
-    )]
-    Untraceable(String),
+    /// The caller may not answer for this session.
+    #[error(transparent)]
+    Caller(#[from] CallerRefusal),
 }
 
 impl Refused {
@@ -169,8 +165,7 @@ impl Refused {
             Self::NoRole { .. } => "no_role",
             Self::Denied { .. } => "denied",
             Self::NotAllowed { .. } => "not_allowed",
-            Self::OwnQuestion(_) => "own_question",
-            Self::Untraceable(_) => "untraceable",
+            Self::Caller(refusal) => refusal.code(),
         }
     }
 }

@@ -7,6 +7,7 @@ use wh_wire::socket::{
 
 use super::dedupe::{Entry, Fate, Fingerprint, Reached, Verdict};
 use super::*;
+use crate::caller::{Origin, Standing};
 
 /// So many seconds after [`SENT`].
 pub(super) fn at(seconds: i64) -> SystemTime {
@@ -81,7 +82,8 @@ pub(super) fn target() -> Target {
         agent_id: "codex:s1".to_owned(),
         name: "reviewer".to_owned(),
         team: "crew".to_owned(),
-        typing_answers: false,
+        terminal: false,
+        standing: Standing { session: Some("s1".to_owned()), creators: vec!["s0".to_owned()], ..Standing::default() },
     }
 }
 
@@ -222,9 +224,10 @@ fn a_team_may_take_rights_from_its_plain_members() {
 }
 
 #[test]
-fn a_process_of_a_session_may_not_answer_its_questions() {
-    let own = Principal { descends_from: vec!["s0".to_owned(), "s1".to_owned()], ..by("ada") };
-    let child_of_another = Principal { descends_from: vec!["s0".to_owned()], ..by("ada") };
+fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
+    let from = |origin| Principal { origin, ..by("ada") };
+    let inside = |id: &str| from(Origin::Session(id.to_owned()));
+    let (own, creator, other, gone) = (inside("s1"), inside("s0"), inside("s2"), from(Origin::Untraceable));
     let admit = |action, principal: &Principal, target: &Target| {
         gate().admit(&request(action), principal, Some(target), at(0)).map(|_| ()).map_err(|refused| refused.code())
     };
@@ -234,13 +237,26 @@ fn a_process_of_a_session_may_not_answer_its_questions() {
         decision: Some(Decision::Approve),
         text: None,
     });
-    assert_eq!(admit(answer("yes"), &own, &target()), Err("own_question"));
-    assert_eq!(admit(decision, &own, &target()), Err("own_question"));
-    assert_eq!(admit(answer("yes"), &child_of_another, &target()), Ok(()));
-    assert_eq!(admit(typed("1"), &own, &target()), Ok(()));
-    let asking = Target { typing_answers: true, ..target() };
-    assert_eq!(admit(typed("1"), &own, &asking), Err("own_question"));
-    assert_eq!(admit(typed("1"), &child_of_another, &asking), Ok(()));
+    for action in [answer("yes"), decision, typed(" /mode all")] {
+        assert_eq!(admit(action.clone(), &own, &target()), Err("own_question"));
+        assert_eq!(admit(action.clone(), &other, &target()), Err("inside_session"));
+        assert_eq!(admit(action.clone(), &gone, &target()), Err("untraceable"));
+        assert_eq!(admit(action, &creator, &target()), Ok(()));
+    }
+    for principal in [&own, &creator, &other, &gone] {
+        assert_eq!(admit(typed("hello"), principal, &target()), Ok(()), "{principal:?}");
+        assert_eq!(admit(ControlAction::Interrupt, principal, &target()), Ok(()), "{principal:?}");
+    }
+    let terminal = Target { terminal: true, ..target() };
+    assert_eq!(admit(typed("1"), &own, &terminal), Err("own_question"));
+    assert_eq!(admit(typed("1"), &other, &terminal), Err("inside_session"));
+    assert_eq!(admit(typed("1"), &creator, &terminal), Ok(()));
+    let parent = Target { standing: Standing { has_created: true, ..target().standing }, ..target() };
+    assert_eq!(admit(typed("hello"), &other, &parent), Err("inside_session"));
+    // The text behind a reference is checked once it has been read.
+    assert_eq!(admit(reference("x", 1), &other, &target()), Ok(()));
+    let refused = gate().check_referenced_text("/mode all", &other, &target()).unwrap_err();
+    assert_eq!((refused.code(), refused.result()), ("inside_session", ControlResult::Rejected));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use wh_client::{CreateError, Gone, Unanswered};
+use wh_core::caller::CallerRefusal;
 use wh_core::session::Refusal;
 use wh_core::space::command::Refusal as SpaceRefusal;
 use wh_core::space::extent::NoPiece;
@@ -21,6 +22,8 @@ pub(super) enum Fault {
     TooManyWatchers,
     #[error("{0}")]
     Forbidden(String),
+    #[error(transparent)]
+    Caller(#[from] CallerRefusal),
     #[error("send the token as Authorization: Bearer TOKEN")]
     NoToken,
     #[error("a body may have at most {limit} bytes")]
@@ -73,6 +76,7 @@ impl Fault {
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "Upgrade required"),
             Self::TooManyWatchers => (StatusCode::SERVICE_UNAVAILABLE, "Too many watchers"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "Forbidden"),
+            Self::Caller(refusal) => caller_kind(refusal),
             Self::NoToken => (StatusCode::UNAUTHORIZED, "Unauthorized"),
             Self::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "Body too large"),
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "Body too slow"),
@@ -103,11 +107,23 @@ impl Fault {
     }
 }
 
+fn caller_kind(refusal: &CallerRefusal) -> (StatusCode, &'static str) {
+    let error = match refusal {
+        CallerRefusal::OwnQuestion(_) => "Own question",
+        CallerRefusal::Inside => "Inside a session",
+        CallerRefusal::Untraceable => "Untraceable caller",
+        CallerRefusal::Person => "Not outside",
+    };
+    (StatusCode::FORBIDDEN, error)
+}
+
 fn create_kind(error: &CreateError) -> (StatusCode, &'static str) {
     match error {
         CreateError::BadName(_) => (StatusCode::BAD_REQUEST, "Invalid name"),
         CreateError::BadWish(_) => (StatusCode::BAD_REQUEST, "Invalid request_id"),
         CreateError::WishReused(_) => (StatusCode::CONFLICT, "Request id reused"),
+        CreateError::Refused(refusal) => caller_kind(refusal),
+        CreateError::PersonIsAgent => (StatusCode::BAD_REQUEST, "Invalid request"),
         CreateError::NoSuchTeam(_) => (StatusCode::BAD_REQUEST, "No such team"),
         CreateError::Returning(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not back yet"),
         CreateError::NameTaken(_) => (StatusCode::CONFLICT, "Name taken"),

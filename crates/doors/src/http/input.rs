@@ -4,6 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use nix::sys::signal::Signal;
+use wh_core::caller::Act;
 use wh_core::input::{Gesture, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 use wh_core::request::RequestId;
 use wh_core::session::Done;
@@ -11,6 +12,7 @@ use wh_core::terminal::{InvalidSize, SignalTarget, Size};
 use wh_wire::control::{MarkBody, MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
 
 use super::fault::Fault;
+use super::peer::Peer;
 use super::{Door, body};
 
 /// Characters of a mark's name.
@@ -31,7 +33,8 @@ pub(super) const SIGNALS: [Signal; 11] = [
     Signal::SIGWINCH,
 ];
 
-pub(super) async fn send_input(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+pub(super) async fn send_input(State(door): State<Door>, peer: Peer, body: Body) -> Result<Json<SentBody>, Fault> {
+    door.admit(&peer, Act::Type).await?;
     let body: SendInputBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
     let named = named(&body);

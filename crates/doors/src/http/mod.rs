@@ -28,12 +28,15 @@ use axum::routing::{get, post};
 use axum::{Json, middleware};
 use tokio::sync::Semaphore;
 use wh_client::Surface;
+use wh_core::caller::Act;
 use wh_wire::control::HealthBody;
 
+use crate::admission::Admission;
 pub use access::{Access, Token};
 use drawn::Drawn;
 use fault::Fault;
 use metrics::Meters;
+use peer::Peer;
 pub use serve::{Closing, serve};
 pub use sessions::daemon_router;
 pub(crate) use space::questions_of;
@@ -44,6 +47,7 @@ pub use wh_client::Conversation;
 #[derive(Clone)]
 struct Door {
     surface: Surface,
+    admission: Admission,
     /// The conversation that the surface shows, if it shows one.
     conversation: Option<Conversation>,
     access: Arc<Access>,
@@ -99,11 +103,33 @@ const PATHS: [&str; 32] = [
     "/docs",
 ];
 
-/// The control plane of one surface, and of the conversation that it shows if it shows one. Streams end when the door
+impl Door {
+    /// Refuses a caller that may not do this here.
+    async fn admit(&self, peer: &Peer, act: Act) -> Result<(), Fault> {
+        if self.admission.depends_on_caller(act) {
+            self.admission.admit(peer.origin().await, act)?;
+        }
+        Ok(())
+    }
+}
+
+/// The control plane of a single run: one surface, and the conversation that it shows if it shows one. Streams end when the door
 /// closes.
 pub fn router(surface: Surface, conversation: Option<Conversation>, access: Access, closing: Closing) -> Router {
+    session_router(surface, conversation, access, closing, Admission::Run)
+}
+
+/// The same for one session of a daemon.
+fn session_router(
+    surface: Surface,
+    conversation: Option<Conversation>,
+    access: Access,
+    closing: Closing,
+    admission: Admission,
+) -> Router {
     let door = Door {
         surface,
+        admission,
         conversation,
         access: Arc::new(access),
         started: Instant::now(),

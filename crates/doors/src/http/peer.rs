@@ -1,46 +1,89 @@
-//! Which processes are at the other end of a connection of this machine, as far as that can be seen: a process of a session may not
-//! answer that session's own questions, by whatever door it comes.
+//! The process at the other end of a TCP connection, as far as it can be found: the system's table names the socket, and the
+//! descriptors of processes name its holder. [`wh_core::caller`] decides what a caller may do from there.
 
+use std::convert::Infallible;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
 
-use wh_client::processes_in;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use wh_client::trace;
+use wh_core::caller::Origin;
 
-/// Both ends of the connection that a request came by.
+/// Time for finding a caller. A process can make the system slow to describe it.
+const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Both ends of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
+pub(super) struct Ends {
     /// The caller's end.
     pub theirs: SocketAddr,
     /// Ours.
     pub ours: SocketAddr,
 }
 
+/// The caller of a connection. It is traced at the first request that needs it, and the outcome holds for the whole connection: whoever
+/// is inside stays inside, and a connection that was opened outside changes hands only with its owner's help.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Peer {
+    /// `None` if the ends are not known; such a caller is untraceable.
+    ends: Option<Ends>,
+    origin: Arc<OnceCell<Origin>>,
+}
+
 impl Peer {
-    /// Whether a process of this session may be at the other end: one of its processes has the connection, or does not let itself be
-    /// looked at, or whoever had the connection has closed it already. A caller on another machine is none.
-    pub fn may_be_inside(self, session: &str) -> bool {
-        if !self.theirs.ip().to_canonical().is_loopback() {
-            return false;
-        }
-        let Some(inode) = self.inode() else { return true };
-        let socket = format!("socket:[{inode}]");
-        processes_in(session).into_iter().any(|pid| match fs::read_dir(format!("/proc/{pid}/fd")) {
-            Ok(open) => open.flatten().any(|entry| points_to(&entry.path(), &socket)),
-            // It may have ended since.
-            Err(_) => Path::new(&format!("/proc/{pid}")).exists(),
-        })
+    pub fn of(stream: &TcpStream) -> Self {
+        let ends = match (stream.peer_addr(), stream.local_addr()) {
+            (Ok(theirs), Ok(ours)) => Some(Ends { theirs, ours }),
+            _ => None,
+        };
+        Self { ends, origin: Arc::default() }
     }
 
-    /// What the system calls the caller's end.
+    /// Where the caller runs.
+    pub async fn origin(&self) -> Origin {
+        let Some(ends) = self.ends else { return Origin::Untraceable };
+        let trace = async {
+            let looking = tokio::task::spawn_blocking(move || ends.origin());
+            match tokio::time::timeout(TRACE_TIMEOUT, looking).await {
+                Ok(Ok(origin)) => origin,
+                _ => Origin::Untraceable,
+            }
+        };
+        self.origin.get_or_init(|| trace).await.clone()
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Peer {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}
+
+impl Ends {
+    /// Where the caller runs; blocks. One on another machine is outside. One of this machine that has closed its end, or whose process
+    /// cannot be found, is untraceable.
+    pub fn origin(self) -> Origin {
+        match self.inode() {
+            Some(0) => Origin::Untraceable,
+            Some(inode) => trace::origin_of_socket(inode),
+            None if is_local(self.theirs) => Origin::Untraceable,
+            None => Origin::Outside,
+        }
+    }
+
+    /// The inode of the caller's end; 0 once no process has it open. `None` if it is no socket of this machine.
     fn inode(self) -> Option<u64> {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
         let lines = tables.iter().flatten().flat_map(|table| table.lines().skip(1));
-        lines
-            .filter_map(entry)
-            .find(|(theirs, ours, _)| self.is(*theirs, *ours))
-            .map(|(.., inode)| inode)
-            .filter(|inode| *inode != 0)
+        lines.filter_map(entry).find(|(theirs, ours, _)| self.is(*theirs, *ours)).map(|(.., inode)| inode)
     }
 
     fn is(self, theirs: SocketAddr, ours: SocketAddr) -> bool {
@@ -51,8 +94,16 @@ impl Peer {
     }
 }
 
-fn points_to(link: &Path, socket: &str) -> bool {
-    fs::read_link(link).is_ok_and(|target| target.as_os_str() == socket)
+/// True unless this is certainly an address of another machine: only a local address can be bound.
+fn is_local(address: SocketAddr) -> bool {
+    let mut wanted = SocketAddr::new(address.ip().to_canonical(), 0);
+    if let (SocketAddr::V6(wanted), SocketAddr::V6(given)) = (&mut wanted, address) {
+        wanted.set_scope_id(given.scope_id());
+    }
+    match UdpSocket::bind(wanted) {
+        Err(error) => error.kind() != io::ErrorKind::AddrNotAvailable,
+        Ok(_) => true,
+    }
 }
 
 /// One line of the system's table of connections: its end, the other end, and what the first is called.
@@ -102,25 +153,39 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_of_a_process_inside_is_known_and_that_of_another_is_not() {
+    fn a_connection_is_traced_to_the_process_that_has_it() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = listener.local_addr().unwrap();
         let own = TcpStream::connect(ours).unwrap();
         let mut child = Command::new("bash")
-            .args(["-c", &format!("exec 3<>/dev/tcp/127.0.0.1/{}; env -u WH_SESSION cat; true", ours.port())])
-            .env("WH_SESSION", "s-peer")
+            .args(["-c", &format!("exec 3<>/dev/tcp/127.0.0.1/{}; cat; true", ours.port())])
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
         let (_first, of_own) = listener.accept().unwrap();
         let (_second, of_child) = listener.accept().unwrap();
         assert_eq!(of_own, own.local_addr().unwrap());
-        assert!(!Peer { theirs: of_own, ours }.may_be_inside("s-peer"));
-        assert!(Peer { theirs: of_child, ours }.may_be_inside("s-peer"));
-        assert!(!Peer { theirs: of_child, ours }.may_be_inside("s-other"));
+        let origin = |theirs| Ends { theirs, ours }.origin();
+        assert_eq!(origin(of_own), Origin::Outside);
+        // A child of this process, which no guard or keeper stands in front of.
+        assert_eq!(origin(of_child), Origin::Elsewhere);
         drop(own);
-        assert!(Peer { theirs: of_own, ours }.may_be_inside("s-peer"), "who has closed it is not known");
+        assert_eq!(origin(of_own), Origin::Untraceable, "it was closed, and nobody knows by whom");
         drop(child.stdin.take());
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn only_a_caller_on_another_machine_needs_no_process() {
+        let ours = "127.0.0.1:1".parse().unwrap();
+        for (address, expected) in [
+            ("127.0.0.1:9", Origin::Untraceable),
+            ("127.3.2.1:9", Origin::Untraceable),
+            ("[::ffff:127.0.0.1]:9", Origin::Untraceable),
+            ("203.0.113.7:9", Origin::Outside),
+            ("[::ffff:203.0.113.7]:9", Origin::Outside),
+        ] {
+            assert_eq!(Ends { theirs: address.parse().unwrap(), ours }.origin(), expected, "{address}");
+        }
     }
 }

@@ -68,13 +68,10 @@ async fn accept(
 
 async fn converse(stream: TcpStream, router: Router, mut closing: Closing, place: Option<OwnedSemaphorePermit>) {
     let _ = stream.set_nodelay(true);
-    let peer = match (stream.peer_addr(), stream.local_addr()) {
-        (Ok(theirs), Ok(ours)) => Some(Peer { theirs, ours }),
-        _ => None,
-    };
+    let peer = Peer::of(&stream);
     let inner = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(peer.clone());
         inner.call(request)
     });
     let connection = http1::Builder::new()

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
-use axum::http::{Extensions, StatusCode, Uri};
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -18,12 +18,12 @@ use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, NewSession, Session, What};
 use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
-use wh_wire::socket::ControlKind;
 
 use super::access::{Access, guarded};
 use super::fault::Fault;
 use super::peer::Peer;
 use super::{Closing, body, openapi};
+use crate::admission::{Admission, enter_creators};
 use crate::sessions::{USUAL_SIZE, directory, left_words, summary, what};
 
 /// Every path of this door that is not a session's own.
@@ -83,8 +83,9 @@ async fn list(State(door): State<Door>) -> Json<SessionsBody> {
     Json(SessionsBody { sessions, returning: door.daemon.returning() })
 }
 
-async fn create(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
-    let wanted = wanted(body::json(body).await?)?;
+async fn create(State(door): State<Door>, peer: Peer, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
+    let mut wanted = wanted(body::json(body).await?)?;
+    enter_creators(&*door.daemon, &*door.controller, peer.origin().await, &mut wanted)?;
     let Created { session, duplicate } = door.daemon.create(wanted).await?;
     let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(summary(&session).await)))
@@ -163,8 +164,7 @@ async fn within(
     // Taken from the path as it was sent, so that nothing is decoded twice.
     let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
     let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
-    check_inside(&door, &session, sent, request.extensions()).await?;
-    let router = session_router(&door, &session)?;
+    let router = router_of(&door, &session)?;
     match TowerToHyperService::new(router).call(readdressed(request, target)).await {
         Ok(response) => Ok(response.into_response()),
         Err(never) => match never {},
@@ -172,11 +172,15 @@ async fn within(
 }
 
 /// The same request to another address. What this router has found in the path must not meet the next one; what a WebSocket is made
-/// of must.
+/// of, and who the caller is, must.
 fn readdressed(request: Request, target: Uri) -> Request {
     let (mut parts, body) = request.into_parts();
     let upgrade = parts.extensions.remove::<hyper::upgrade::OnUpgrade>();
+    let peer = parts.extensions.remove::<Peer>();
     parts.extensions.clear();
+    if let Some(peer) = peer {
+        parts.extensions.insert(peer);
+    }
     if let Some(upgrade) = upgrade {
         parts.extensions.insert(upgrade);
     }
@@ -184,28 +188,7 @@ fn readdressed(request: Request, target: Uri) -> Request {
     Request::from_parts(parts, body)
 }
 
-/// What may answer a question: the answer itself, what is typed where the question is shown, and a mode in which nothing is asked.
-const ANSWERING: [(&str, ControlKind); 3] = [
-    ("control/answer", ControlKind::Answer),
-    ("control/send_input", ControlKind::Stdin),
-    ("control/command", ControlKind::Answer),
-];
-
-/// A process of a session may not answer that session's own questions.
-async fn check_inside(door: &Door, session: &Session, path: &str, extensions: &Extensions) -> Result<(), Fault> {
-    let Some((_, action)) = ANSWERING.into_iter().find(|(own, _)| *own == path) else { return Ok(()) };
-    let peer = extensions.get::<Option<Peer>>().copied().flatten();
-    let id = session.id.clone();
-    let look = move || peer.is_none_or(|peer| peer.may_be_inside(&id));
-    if tokio::task::spawn_blocking(look).await.unwrap_or(true) {
-        door.controller.refused_inside(session, action);
-        let words = format!("a process of session {:?} may not answer that session's own questions", session.id);
-        return Err(Fault::Forbidden(words));
-    }
-    Ok(())
-}
-
-fn session_router(door: &Door, session: &Session) -> Result<Router, Fault> {
+fn router_of(door: &Door, session: &Arc<Session>) -> Result<Router, Fault> {
     let mut inner = door.inner.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(router) = inner.get(&session.id) {
         return Ok(router.clone());
@@ -213,7 +196,12 @@ fn session_router(door: &Door, session: &Session) -> Result<Router, Fault> {
     let Some(surface) = session.surface.clone() else { return Err(Fault::Lost) };
     // Who comes so far was let in by the daemon's door.
     let access = Access { token: None, any_host: true };
-    let router = super::router(surface, session.conversation.clone(), access, door.closing.clone());
+    let admission = Admission::Session {
+        daemon: Arc::clone(&door.daemon),
+        controller: Arc::clone(&door.controller),
+        session: Arc::clone(session),
+    };
+    let router = super::session_router(surface, session.conversation.clone(), access, door.closing.clone(), admission);
     // A door keeps its session's screen and conversation: those of sessions that nobody lists any more go.
     inner.retain(|id, _| door.daemon.session_by_id(id).is_some());
     inner.insert(session.id.clone(), router.clone());
@@ -241,6 +229,8 @@ fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
         },
         environment: body.environment.map(environment).transpose()?,
         wish: body.request_id,
+        creators: Vec::new(),
+        person: body.person,
     })
 }
 

@@ -2,11 +2,13 @@
 //! may be attached; the smallest decides the size.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedWriteHalf;
-use wh_client::{Look, Process, Session, Surface};
+use wh_client::{Look, Opener, Session, Surface};
+use wh_core::caller::Act;
 use wh_core::session::Sight;
 use wh_core::terminal::Size;
 use wh_screen::render::{ENTER, LEAVE, Redraw};
@@ -18,16 +20,14 @@ use super::connection::{Reader, send};
 use crate::http::serve::closed;
 use crate::sessions::summary;
 
-/// Whether this session can be attached to from there.
-pub(super) fn may(session: &Session, process: Option<&Process>) -> Result<Surface, Failure> {
-    let refuse = |message: String| Failure::new(ErrorCode::Unauthorized, message);
+/// The surface to attach to, unless the caller may not type there.
+pub(super) fn may(door: &Door, session: &Arc<Session>, opener: &Opener) -> Result<Surface, Failure> {
     let ended = || {
         let message = format!("{} has ended; `wh logs` tells what it said", session.name());
         Failure::new(ErrorCode::SessionNotFound, message)
     };
-    if session.may_contain(process) {
-        return Err(refuse("a session cannot be attached to from inside itself".to_owned()));
-    }
+    let admitted = door.admission(session).admit(opener.origin(), Act::Attach);
+    admitted.map_err(|refusal| Failure::new(ErrorCode::Unauthorized, refusal.to_string()))?;
     match (&session.surface, &session.conversation, session.ended()) {
         // What was said can be looked at after the end.
         (Some(surface), Some(_), _) | (Some(surface), None, None) => Ok(surface.clone()),

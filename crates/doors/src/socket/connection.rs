@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use wh_client::{Caller, CreateError, Created as Made, NewSession, Process, Session, What};
+use tokio::task::JoinHandle;
+use wh_client::{Caller, CreateError, Created as Made, NewSession, Opener, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::socket::{
     Body, Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
@@ -16,6 +17,7 @@ use wh_wire::socket::{
 
 use super::lines::{self, Line};
 use super::{Door, attach, subscribe};
+use crate::admission::enter_creators;
 use crate::http::questions_of;
 use crate::http::serve::closed;
 use crate::sessions::{USUAL_SIZE, directory, summary, what};
@@ -45,8 +47,24 @@ pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resul
     }
 }
 
+/// The caller, who is being traced while its first request arrives.
+struct Tracing {
+    tracing: Option<JoinHandle<Opener>>,
+    opener: Arc<Opener>,
+}
+
+impl Tracing {
+    async fn opener(&mut self) -> Arc<Opener> {
+        if let Some(tracing) = self.tracing.take() {
+            self.opener = Arc::new(tracing.await.unwrap_or_default());
+        }
+        Arc::clone(&self.opener)
+    }
+}
+
 /// Answers requests until the peer leaves.
-pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut door: Door) -> io::Result<()> {
+pub(super) async fn converse(stream: UnixStream, tracing: JoinHandle<Opener>, mut door: Door) -> io::Result<()> {
+    let mut caller = Tracing { tracing: Some(tracing), opener: Arc::new(Opener::default()) };
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -82,14 +100,14 @@ pub(super) async fn converse(stream: UnixStream, process: Option<Process>, mut d
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id) {
-                Ok(session) => match attach::may(&session, process.as_ref()) {
+                Ok(session) => match attach::may(&door, &session, &*caller.opener().await) {
                     Ok(surface) => return attach::serve(&door, &session, surface, wanted, &id, reader, writer).await,
                     Err(failure) => Response::failed(id, failure.code, failure.message),
                 },
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(command) => {
-                let caller = Caller { credential: request.credential, process: process.clone() };
+                let caller = Caller { credential: request.credential, opener: Some(caller.opener().await) };
                 answer(&door, &id, command, caller).await
             }
         };
@@ -140,7 +158,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
             }
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
-        Command::Create(create) => match self::create(door, create).await {
+        Command::Create(create) => match self::create(door, create, &caller).await {
             Ok(Made { session, duplicate }) => {
                 Response::ok(id, &Created { session: summary(&session).await, duplicate })
             }
@@ -152,7 +170,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
     }
 }
 
-async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
+async fn create(door: &Door, create: Create, caller: &Caller) -> Result<Made, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     let directory = directory(create.cwd).map_err(invalid)?;
     let size = match create.size {
@@ -169,7 +187,7 @@ async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
         arguments: Vec::new(),
     };
     let what = what(create.agent.map(agent), create.command).map_err(invalid)?;
-    let wanted = NewSession {
+    let mut wanted = NewSession {
         what,
         name: create.name,
         team: create.team,
@@ -177,14 +195,23 @@ async fn create(door: &Door, create: Create) -> Result<Made, Failure> {
         size,
         environment: None,
         wish: create.request_id,
+        creators: Vec::new(),
+        person: create.person,
     };
-    door.daemon.create(wanted).await.map_err(|error| match &error {
+    let origin = caller.opener.as_ref().map(|opener| opener.origin()).unwrap_or_default();
+    let made = match enter_creators(&*door.daemon, &*door.controller, origin, &mut wanted) {
+        Ok(()) => door.daemon.create(wanted).await,
+        Err(error) => Err(error),
+    };
+    made.map_err(|error| match &error {
+        CreateError::Refused(_) => Failure::new(ErrorCode::Unauthorized, error.to_string()),
         CreateError::NoSuchAgent { .. } => Failure::new(ErrorCode::AgentNotFound, error.to_string()),
         CreateError::NoSuchTeam(_) => Failure::new(ErrorCode::TeamNotFound, error.to_string()),
         CreateError::BadName(_)
         | CreateError::BadWish(_)
         | CreateError::WishReused(_)
         | CreateError::NameTaken(_)
+        | CreateError::PersonIsAgent
         | CreateError::Nothing => invalid(error.to_string()),
         CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
         _ => Failure::new(ErrorCode::InternalError, error.told()),

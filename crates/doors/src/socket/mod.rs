@@ -8,16 +8,19 @@ mod subscribe;
 
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::libc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
-use wh_client::{Controller, Daemon, Process};
+use wh_client::{Controller, Daemon, Opener, Session};
 
+use crate::admission::Admission;
 use crate::http::serve::{Closing, closed};
 
 /// Connections at once. Further ones wait in the system's queue.
@@ -33,6 +36,35 @@ pub(crate) struct Door {
     controller: Arc<dyn Controller>,
     started: Instant,
     closing: Closing,
+}
+
+impl Door {
+    /// Admits callers to this session.
+    fn admission(&self, session: &Arc<Session>) -> Admission {
+        let (daemon, controller) = (Arc::clone(&self.daemon), Arc::clone(&self.controller));
+        Admission::Session { daemon, controller, session: Arc::clone(session) }
+    }
+}
+
+/// A descriptor of the process that opened the connection; `None` on systems that have none (Linux before 6.5).
+fn peer_pidfd(stream: &UnixStream) -> Option<OwnedFd> {
+    let mut pidfd: libc::c_int = -1;
+    let mut length = libc::socklen_t::try_from(size_of_val(&pidfd)).ok()?;
+    // SAFETY: the socket is open for the call, and both pointers are to variables of the sizes that are given.
+    let failed = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERPIDFD,
+            (&raw mut pidfd).cast(),
+            &raw mut length,
+        )
+    };
+    if failed != 0 || pidfd < 0 {
+        return None;
+    }
+    // SAFETY: the system has just opened this descriptor for us, and nobody else knows it.
+    Some(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
 /// Makes the socket, for this user alone. One that is there already is taken away: its owner is known to be gone.
@@ -91,9 +123,10 @@ async fn welcome(stream: UnixStream, door: Door) {
         door.controller.refused_at_the_door("another_user", &format!("uid {}", peer.uid()));
         return connection::turn_away(stream).await;
     }
-    // Looked at now: who connects may be gone when it is asked for.
-    let process = peer.pid().and_then(Process::of);
-    if let Err(error) = connection::converse(stream, process, door).await {
+    // Traced now: who connects may be gone, or have lost its supervisor, when it is asked for.
+    let (pid, pidfd) = (peer.pid().unwrap_or_default(), peer_pidfd(&stream));
+    let opener = tokio::task::spawn_blocking(move || Opener::trace(pid, pidfd.as_ref()));
+    if let Err(error) = connection::converse(stream, opener, door).await {
         debug!(%error, "a connection broke");
     }
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tracing::{Instrument, info_span, warn};
-use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Process, Session};
+use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Session};
+use wh_core::caller::CallerRefusal;
 use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Verdict};
 use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
 use wh_core::request::RequestId;
@@ -97,14 +98,14 @@ impl Port for Controller {
         self.0.audit.record(event);
     }
 
-    fn refused_inside(&self, session: &Session, action: ControlKind) {
+    fn refused_caller(&self, session: &Session, action: ControlKind, refusal: &CallerRefusal) {
         let key = ControlKey {
             team: session.team.clone(),
             session_id: session.id.clone(),
             agent_id: session.agent_id(),
             request_id: String::new(),
         };
-        let refused = Refused::OwnQuestion(session.id.clone());
+        let refused = Refused::from(refusal.clone());
         let mut event = Event::new(Act::Failure, Some(action), &key, SystemTime::now());
         event.result = Some(refused.result());
         event.duplicate = Some(false);
@@ -230,9 +231,8 @@ impl Inner {
             warn!(%error, "the teams cannot be read anew");
         }
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
-        let sessions = caller.process.as_ref().and_then(Process::sessions);
-        let descends_from = sessions.unwrap_or_default().to_vec();
-        let principal = Principal { member, gone: sessions.is_none(), descends_from };
+        let origin = caller.opener.as_ref().map(|opener| opener.origin()).unwrap_or_default();
+        let principal = Principal { member, origin: self.daemon.resolve(origin) };
         (principal, Gate { times: self.times, limits: self.limits, policy: teams.policy().clone() })
     }
 
@@ -258,6 +258,11 @@ impl Inner {
             Ok(deed) => deed,
             Err(verdict) => return verdict,
         };
+        if let (Deed::Text { text, .. }, Some(target)) = (&deed, &target)
+            && let Err(refused) = gate.check_referenced_text(text, principal, target)
+        {
+            return Verdict::from(&refused);
+        }
         let (Some(session), Ok(id)) = (session, RequestId::new(request.key.request_id.as_str())) else {
             let (detail, error) = (Some("there is no such session".to_owned()), Some("no_session"));
             return Verdict { result: ControlResult::NotFound, duplicate: false, detail, error };
@@ -411,7 +416,7 @@ fn target(session: &Session) -> Target {
         agent_id: session.agent_id(),
         name: session.name(),
         team: session.team.clone(),
-        // What is typed into a terminal may be the answer to what it asks there.
-        typing_answers: session.conversation.is_none(),
+        terminal: session.conversation.is_none(),
+        standing: session.standing(),
     }
 }

@@ -56,7 +56,12 @@ pub(super) fn record(session: &Session, wanted: &NewSession) -> SessionRecord {
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
         .filter(|(name, _)| KEPT_VARIABLES.contains(&name.as_str()) || KEPT_OF_AGENTS.contains(&name.as_str()))
         .collect();
-    let mut extra = json!({ "environment": environment, "wish": made::kept(wanted) });
+    let mut extra = json!({
+        "environment": environment,
+        "wish": made::kept(wanted),
+        "creators": wanted.creators,
+        "person": wanted.person,
+    });
     let (kind, agent, command, model, mode) = match &wanted.what {
         What::Agent { agent, model, mode, may_skip_permissions, arguments } => {
             extra["may_skip_permissions"] = json!(may_skip_permissions);

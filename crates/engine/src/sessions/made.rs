@@ -72,12 +72,16 @@ pub(super) fn terms(wanted: &NewSession) -> Value {
         }
         What::Program(command) => json!({ "command": words(command) }),
     };
-    json!({
+    let mut terms = json!({
         "what": what,
         "name": wanted.name,
         "directory": wanted.directory.to_string_lossy(),
         "size": wanted.size.to_string(),
-    })
+    });
+    if wanted.person {
+        terms["person"] = json!(true);
+    }
+    terms
 }
 
 /// A wish as it is written down with the session that it has made.

@@ -41,7 +41,8 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
     if let Some(given) = &wanted.environment {
         withheld.extend(beside(given));
         environment.clone_from(given);
-        environment.retain(|(name, _)| !means.withheld.contains(name));
+        // What the caller says of its own session must not name the new one's.
+        environment.retain(|(name, _)| !means.withheld.contains(name) && name != SESSION_VARIABLE);
     }
     environment.push((SESSION_VARIABLE.into(), session.id.clone().into()));
     environment.push(("TERM".into(), TERM.into()));

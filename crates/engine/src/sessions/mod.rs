@@ -20,7 +20,8 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, NewSession, Session, Space, Surface, UiPort, What,
+    BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession, Session, Space, Surface, UiPort,
+    What,
 };
 use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
@@ -103,6 +104,8 @@ pub struct Sessions {
     returning: watch::Sender<HashMap<String, String>>,
     /// Which wish has made which.
     made: Made,
+    /// Where each session comes from, listed or not.
+    lineages: Mutex<HashMap<String, Weak<Lineage>>>,
 }
 
 /// A session, and what is needed in order to end it.
@@ -177,6 +180,7 @@ impl Sessions {
             stopping: AtomicBool::new(false),
             returning: watch::Sender::default(),
             made: Made::default(),
+            lineages: Mutex::default(),
         })
     }
 
@@ -203,6 +207,16 @@ impl Sessions {
             all.remove(number);
         }
         Ok(session)
+    }
+
+    /// Has it known where a session comes from, before anything of it runs: what it tells its creator may be an order to answer for it.
+    fn enter_lineage(&self, session: &Session) {
+        let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
+        lineages.retain(|_, lineage| lineage.strong_count() > 0);
+        for creator in session.lineage.creators.iter().filter_map(|id| lineages.get(id)?.upgrade()) {
+            creator.has_created.store(true, Ordering::Release);
+        }
+        lineages.insert(session.id.clone(), Arc::downgrade(&session.lineage));
     }
 
     /// A name that nobody who lives has: the wanted one, or one made from what runs. Nobody else gets it meanwhile.
@@ -268,6 +282,7 @@ impl Sessions {
             return Err(CreateError::NoSuchTeam(team));
         }
         let session = Session::new(name::id(), name.1.clone(), &wanted, team, SystemTime::now());
+        self.enter_lineage(&session);
         let kept = self.make(session, &wanted).await?;
         let session = match self.keep(kept) {
             Ok(session) => session,
@@ -347,6 +362,10 @@ impl Daemon for Sessions {
 
     fn is_returning(&self, wanted: &str) -> bool {
         self.returning.borrow().iter().any(|(id, name)| id == wanted || name == wanted)
+    }
+
+    fn lineage(&self, id: &str) -> Option<Arc<Lineage>> {
+        self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(id)?.upgrade()
     }
 
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>> {

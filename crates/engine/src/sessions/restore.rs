@@ -1,6 +1,7 @@
 //! What becomes of the sessions of a daemon that is gone. Agents that can go on do, by their own means and under the same
 //! ids; what cannot is listed as lost, with all that was said in it and the last that it showed.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What people are told in a conversation that goes on.
 const RESTARTED: &str = "The daemon was restarted. What was under way was cut off.";
 
+/// Marks the record of a session that others were created by. Derived from their records when they are read; not stored.
+const HAS_CREATED: &str = "has_created";
+
 /// What has become of the sessions of earlier lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Restored {
@@ -58,6 +62,10 @@ impl Sessions {
         let mut records = store.sessions(Which::default()).await?;
         for record in &records {
             self.made.remember(&record.team, &record.extra["wish"], &record.id);
+        }
+        let parents: HashSet<String> = records.iter().flat_map(creators).collect();
+        for record in records.iter_mut().filter(|record| parents.contains(&record.id)) {
+            record.extra[HAS_CREATED] = Value::Bool(true);
         }
         let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
         ends.sort_unstable_by(|one, other| other.cmp(one));
@@ -115,6 +123,7 @@ impl Sessions {
     /// One that ended in an earlier life. Nothing of it is read before somebody asks.
     async fn past(self: &Arc<Self>, store: &Store, record: &SessionRecord) -> Kept {
         let (mut session, wanted) = described(record);
+        self.enter_lineage(&session);
         if let Some(ended) = &record.ended {
             session.end(keep::read_ending(&ended.how), ended.at);
         }
@@ -132,6 +141,7 @@ impl Sessions {
     /// One that had not ended. Whether it goes on.
     async fn bring_one_back(self: &Arc<Self>, store: &Store, number: u64, record: &SessionRecord, room: bool) -> bool {
         let (mut session, wanted) = described(record);
+        self.enter_lineage(&session);
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
             session.end(Ending::Lost, SystemTime::now());
@@ -163,6 +173,7 @@ impl Sessions {
                     warn!(id = record.id, %error, "a session could not be shown again");
                     // What it was to begin with went into the space that is over.
                     (session, (items, written)) = (described(record).0, self::items(store, &record.id).await);
+                    self.enter_lineage(&session);
                     let why = error.to_string();
                     (Ending::Gone(Some(why.clone())), why)
                 }
@@ -240,9 +251,18 @@ fn described(record: &SessionRecord) -> (Session, NewSession) {
         size: Size::nearest(columns, rows),
         environment: environment(record),
         wish: None,
+        creators: creators(record),
+        person: record.extra["person"] == Value::Bool(true),
     };
     let session = Session::new(record.id.clone(), record.name.clone(), &wanted, record.team.clone(), record.created_at);
+    session.lineage.has_created.store(record.extra[HAS_CREATED] == Value::Bool(true), Ordering::Release);
     (session, wanted)
+}
+
+/// The sessions that created it, the nearest first.
+fn creators(record: &SessionRecord) -> Vec<String> {
+    let stored = record.extra["creators"].as_array().into_iter().flatten();
+    stored.filter_map(|id| id.as_str().map(str::to_owned)).collect()
 }
 
 /// What is known of the environment that it had, over the daemon's own.

@@ -87,6 +87,8 @@ impl Home {
             size: SIZE,
             environment: Some(environment),
             wish: None,
+            creators: Vec::new(),
+            person: false,
         }
     }
 }
@@ -224,6 +226,24 @@ fn an_agent_goes_on_under_the_same_id_and_remembers() {
         assert_eq!(life.items(&session).await[..second.len()], second[..]);
         life.turn(&session, "once more").await;
         assert!(life.status(&session).await.contains("6 entries"));
+    });
+}
+
+#[test]
+fn creators_survive_a_restart_and_a_session_knows_that_it_has_created_others() {
+    let home = Home::new();
+    let (parent, child) = home.live(async |life| {
+        let parent = life.create(home.wanted("demo", "parent")).await;
+        assert!(!parent.standing().has_created);
+        let child = life.create(NewSession { creators: vec![parent.id.clone()], ..home.wanted("demo", "child") }).await;
+        assert!(parent.standing().has_created && !child.standing().has_created);
+        (parent.id.clone(), child.id.clone())
+    });
+    home.live(async |life| {
+        let (parent, restored) = (life.session(&parent), life.session(&child));
+        assert_eq!(restored.standing().creators, [parent.id.as_str()]);
+        assert!(parent.standing().has_created && parent.standing().creators.is_empty());
+        assert!(!restored.standing().has_created && !restored.standing().person);
     });
 }
 

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// shell's directory and environment.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh send a 'hello'\n  wh attach a"
+    "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a"
 ))]
 pub struct New {
     /// The agent: `demo` is built in; `wh doctor` lists the others
@@ -51,6 +51,11 @@ pub struct New {
     /// Let the agent enter modes in which it asks for no permission
     #[arg(long, requires = "agent")]
     allow_skipping_permissions: bool,
+
+    /// Count everything inside as outside every session, so that you can answer questions in it: for a shell that you use
+    /// yourself. Not for agents, and not from inside a session
+    #[arg(long, requires = "command", conflicts_with_all = ["model", "mode", "allow_skipping_permissions"])]
+    person: bool,
 
     /// It works in this directory
     #[arg(long, value_name = "DIR")]
@@ -88,6 +93,10 @@ impl New {
         let size = self.size.or_else(|| person.map(|person| person.size()));
         // What runs there is a command if one is given, whatever agent a variable names.
         let program = !self.command.is_empty() && (self.agent.is_none() || !named_agent());
+        if self.person && !program {
+            return Err(Failure::new(code::USAGE, "--person is for a terminal program, and not for an agent")
+                .hint("name a program, for example: wh new --person --attach -- bash"));
+        }
         let (command, arguments) = if program { (Some(self.command), Vec::new()) } else { (None, self.command) };
         let environment = std::env::vars().filter(|(name, _)| name != TOKEN_VARIABLE).collect();
         let body = NewSessionRequest {
@@ -102,6 +111,7 @@ impl New {
             allow_skipping_permissions: self.allow_skipping_permissions,
             arguments,
             environment: Some(environment),
+            person: self.person,
             request_id: self.request_id,
         };
         Place::here()?.or_started()?;

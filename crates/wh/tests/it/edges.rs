@@ -15,7 +15,7 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("wh-claude", &["wh-pipe", "wh-wire"]),
     ("wh-screen", &["wh-core", "wh-pipe"]),
     ("wh-agents", &["wh-claude", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
-    ("wh-client", &["wh-core", "wh-screen", "wh-wire"]),
+    ("wh-client", &["wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-bench", &["wh-engine", "wh-testkit"]),

@@ -53,6 +53,12 @@ pub struct SessionSummary {
     pub attached: u64,
     /// How many questions wait for an answer.
     pub questions: u64,
+    /// Id of the session that created it; absent if the creator is outside every session, or not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
+    /// Everything inside counts as outside every session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub person: bool,
 }
 
 /// What runs.
@@ -125,6 +131,10 @@ pub struct NewSessionRequest {
     /// All of its environment; the daemon's own when absent. Of it only where programs, homes and settings are is written down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<BTreeMap<String, String>>,
+    /// Everything inside counts as outside every session, and may answer questions. For a command only, and only for callers that are
+    /// outside themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub person: bool,
     /// The caller's name for this wish: under the same name no second session is made, as long as the first is listed. Its repetition is
     /// answered with 200 in the place of 201.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -117,6 +117,9 @@ pub struct Create {
     /// The agent's mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    /// Everything inside counts as outside every session. For a command only, and only for callers that are outside themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub person: bool,
     /// The caller's name for this wish: under the same name no second session is made, as long as the first is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,

@@ -58,7 +58,7 @@ impl<'a> Describe<'a> {
         // Whatever the path, a caller may be turned away at the door.
         Self { schemas, operation }
             .fails(401, "The token is missing or wrong.")
-            .fails(403, "The Host header is not this machine's, or a web page calls.")
+            .fails(403, "The Host header is not this machine's, a web page calls, or the caller runs inside a session and may not do this.")
     }
 
     pub(super) fn takes<T: JsonSchema>(mut self) -> Self {

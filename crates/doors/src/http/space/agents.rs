@@ -5,6 +5,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
+use wh_core::caller::Act;
 use wh_core::space::command::{Command, Refusal, Target};
 use wh_core::space::roster::{
     Abilities, AgentCard, Ask, ConversationCard, LoginDone, LoginState, LogoutDone, McpServer, ModelCard, StatusCard,
@@ -17,6 +18,7 @@ use wh_wire::control::{
 };
 
 use crate::http::fault::Fault;
+use crate::http::peer::Peer;
 use crate::http::{Door, body};
 use crate::time::iso;
 
@@ -93,9 +95,11 @@ pub(in crate::http) async fn sessions(
 
 pub(in crate::http) async fn login(
     State(door): State<Door>,
+    peer: Peer,
     Path(id): Path<String>,
     body: Body,
 ) -> Result<Json<AgentLoginBody>, Fault> {
+    door.admit(&peer, Act::Command).await?;
     let AgentLoginRequest { code, cancel } = body::json_or_nothing(body).await?;
     let wanted = match (code, cancel) {
         (Some(_), true) => {
@@ -118,8 +122,10 @@ pub(in crate::http) async fn login(
 
 pub(in crate::http) async fn logout(
     State(door): State<Door>,
+    peer: Peer,
     Path(id): Path<String>,
 ) -> Result<Json<AgentLogoutBody>, Fault> {
+    door.admit(&peer, Act::Command).await?;
     match ask(&door, Some(&id), Ask::LogOut).await? {
         Told::LoggedOut { done, .. } => Ok(Json(logout_body(&done))),
         told => Err(other(&told)),
@@ -128,9 +134,11 @@ pub(in crate::http) async fn logout(
 
 pub(in crate::http) async fn start(
     State(door): State<Door>,
+    peer: Peer,
     Path(id): Path<String>,
     body: Body,
 ) -> Result<Json<AgentStartedBody>, Fault> {
+    door.admit(&peer, Act::Command).await?;
     let AgentStartRequest { session } = body::json_or_nothing(body).await?;
     let conversation = door.conversation()?;
     conversation.space.invite(&id, session).await?;

@@ -5,6 +5,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use wh_client::{Conversation, Gone, Typed};
+use wh_core::caller::Act;
 use wh_core::request::RequestId;
 use wh_core::slash::{self, Slash};
 use wh_core::space::command::{Command, Done};
@@ -20,6 +21,7 @@ use wh_wire::control::{
 use super::state::kind_name;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
+use crate::http::peer::Peer;
 use crate::http::{Door, body};
 use crate::time::iso;
 
@@ -41,7 +43,8 @@ async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>
     Ok(open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect())
 }
 
-pub(in crate::http) async fn answer(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
+pub(in crate::http) async fn answer(State(door): State<Door>, peer: Peer, body: Body) -> Result<Json<DoneBody>, Fault> {
+    door.admit(&peer, Act::Answer).await?;
     let body: AnswerRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
     let answer = Answer { option: body.option, text: body.text };
@@ -54,7 +57,12 @@ pub(in crate::http) async fn interrupt(State(door): State<Door>, body: Body) -> 
     run(&door, id, Command::Interrupt(body.participant.map(ParticipantId::from))).await
 }
 
-pub(in crate::http) async fn command(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
+pub(in crate::http) async fn command(
+    State(door): State<Door>,
+    peer: Peer,
+    body: Body,
+) -> Result<Json<DoneBody>, Fault> {
+    door.admit(&peer, Act::Command).await?;
     let body: CommandRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
     if !body.command.trim_start().starts_with('/') {

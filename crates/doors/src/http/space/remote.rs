@@ -4,6 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use serde_json::{Map, Value};
+use wh_core::caller::Act;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::event::Role;
@@ -14,12 +15,17 @@ use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 use super::commands::stage_name;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
+use crate::http::peer::Peer;
 use crate::http::{Door, body};
 
 /// What a message that cannot be said is answered.
 const REQUIRED: &str = "Message is required";
 
-pub(in crate::http) async fn message(State(door): State<Door>, body: Body) -> Result<Json<MessageBody>, Fault> {
+pub(in crate::http) async fn message(
+    State(door): State<Door>,
+    peer: Peer,
+    body: Body,
+) -> Result<Json<MessageBody>, Fault> {
     let fields: Map<String, Value> = body::json(body).await.map_err(|fault| match fault {
         Fault::Invalid(detail) => Fault::Refused("Invalid JSON", detail),
         other => other,
@@ -31,6 +37,7 @@ pub(in crate::http) async fn message(State(door): State<Door>, body: Body) -> Re
         .map_err(|error| Fault::Refused("Invalid JSON", error.to_string()))?;
     let id = request_id(request.request_id.as_deref())?;
     let conversation = door.conversation()?;
+    door.admit(&peer, Act::say(&request.message)).await?;
     let to = request.to.map(|list| list.into_iter().map(ParticipantId::from).collect());
     let say = Command::Say { text: request.message, to, attachments: Vec::new() };
     let Done { receipt, duplicate, .. } = conversation.space.command(conversation.me.clone(), id, say).await??;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -18,11 +20,16 @@ use crate::WH;
 /// How long the daemon may take to end everything before it is forced to.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// A user without any rights.
+const NOBODY: u32 = 65534;
+
 /// A daemon. Its drop ends it and all that it started; a failing test shows what it wrote.
 pub struct House {
     root: TempDir,
     environment: BTreeMap<String, String>,
     daemon: Option<Child>,
+    /// The binary and the user that runs it, where that is not the test's own.
+    other_user: Option<(PathBuf, u32)>,
 }
 
 /// A session, as messages name it.
@@ -76,7 +83,51 @@ impl House {
         }
         fs::create_dir_all(root.path().join("home")).unwrap();
         fs::create_dir_all(root.path().join("work")).unwrap();
-        Self { root, environment: all, daemon: None }
+        Self { root, environment: all, daemon: None, other_user: None }
+    }
+
+    /// The same for an unprivileged user, whom the system shows less of other processes: another one if the test runs as root.
+    pub fn unprivileged(environment: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut house = Self::empty(environment);
+        if nix::unistd::geteuid().is_root() {
+            let seen = Command::new(WH).arg("--version").uid(NOBODY).gid(NOBODY).stdout(Stdio::null()).status();
+            let binary = if seen.is_ok_and(|status| status.success()) {
+                PathBuf::from(WH)
+            } else {
+                let copy = house.root().join("wh");
+                fs::copy(WH, &copy).unwrap();
+                copy
+            };
+            house.other_user = Some((binary, NOBODY));
+            house.give(house.root());
+            fs::read_dir(house.root()).unwrap().flatten().for_each(|entry| house.give(&entry.path()));
+        }
+        let binary = house.binary().display().to_string();
+        house.environment.insert("WH".to_owned(), binary);
+        house
+    }
+
+    /// The binary.
+    pub fn binary(&self) -> &Path {
+        self.other_user.as_ref().map_or(Path::new(WH), |(binary, _)| binary)
+    }
+
+    /// Makes the user of this house the owner of a file.
+    fn give(&self, path: &Path) {
+        if let Some((_, user)) = self.other_user {
+            std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
+        }
+    }
+
+    /// Writes a file of the user of this house, who alone can read and execute it.
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        self.give(path.parent().unwrap());
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        self.give(&path);
+        path
     }
 
     /// Starts the daemon and waits until it can be asked.
@@ -149,7 +200,10 @@ impl House {
 
     /// A command of wh, as in a shell of this user.
     pub fn wh(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(WH);
+        let mut command = Command::new(self.binary());
+        if let Some((_, user)) = &self.other_user {
+            command.uid(*user).gid(*user);
+        }
         command.args(arguments).env_clear().envs(&self.environment).current_dir(self.work());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         process::with_default_signals(&mut command);

@@ -276,7 +276,7 @@ fn an_agents_own_tool_may_not_answer_its_question_by_any_door() {
     for name in ["http", "typed", "keyed"] {
         assert!(line(name).contains("may not answer"), "{name}: {said}");
     }
-    assert!(line("attached").contains("from inside itself"), "{said}");
+    assert!(line("attached").contains("may not answer"), "{said}");
     // The question is still open, and somebody else may answer it.
     let question = house.question(&session);
     let answer = |id: &str| {
@@ -295,7 +295,7 @@ fn an_agents_own_tool_may_not_answer_its_question_by_any_door() {
 }
 
 #[test]
-fn a_terminal_session_may_not_type_into_itself_but_may_answer_another() {
+fn a_terminal_session_may_neither_type_into_itself_nor_answer_one_that_it_did_not_create() {
     if !tools::present(&["bash"]) {
         return;
     }
@@ -318,8 +318,8 @@ fn a_terminal_session_may_not_type_into_itself_but_may_answer_another() {
     assert!(by_http.contains("may not answer"), "{by_http}");
     let (id, option) = (question["id"].as_str().unwrap(), allow["id"].as_str().unwrap());
     let other = run("other", &format!("$WH control answer asks {id} --option {option} --json"));
-    assert!(other.contains(r#""result":"ok""#), "{other}");
-    assert_eq!(house.receipt(&agent, "ask")["stage"], "finished");
+    assert!(other.contains("inside_session"), "{other}");
+    assert_eq!(house.question(&agent)["id"], question["id"], "it is still open");
 }
 
 #[test]

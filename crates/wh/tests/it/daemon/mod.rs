@@ -7,6 +7,7 @@ mod ended;
 mod examples;
 mod house;
 mod http;
+mod inside;
 mod intruders;
 mod once;
 mod real;

@@ -1,0 +1,223 @@
+//! Traces a caller to the session that it runs inside, through `/proc`: from its process up to the nearest ancestor that is a guard or
+//! keeper. The guards and keepers of this process are known by pid and start time, those of another by their command line.
+//! Environment variables are no evidence. Whatever is incomplete is [`Origin::Untraceable`]. Everything here blocks.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use wh_core::caller::Origin;
+use wh_pipe::children;
+use wh_pipe::keeper::is_keeper;
+use wh_pipe::proc::{self, ProcessId, Stat};
+use wh_screen::pty::is_guard;
+
+/// Ancestors that are followed. Deeper trees are untraceable.
+const MAX_ANCESTORS: usize = 512;
+
+/// The process that opened a connection to a Unix socket.
+#[derive(Debug, Clone, Default)]
+pub struct Opener(Option<(ProcessId, Origin)>);
+
+impl Opener {
+    /// Traces the process that has this pid. `pidfd` refers to the opener itself, where the system provides one: it proves that the pid
+    /// has not become another process's.
+    pub fn trace(pid: i32, pidfd: Option<&OwnedFd>) -> Self {
+        let traced = || {
+            let id = ProcessId::of(pid).ok()?;
+            let origin = origin_of(pid);
+            let lives = id.exists() && pidfd.is_none_or(|pidfd| !has_exited(pidfd));
+            lives.then_some((id, origin))
+        };
+        Self(traced())
+    }
+
+    /// Where it runs. Once it is gone nobody knows who holds its connection.
+    pub fn origin(&self) -> Origin {
+        match &self.0 {
+            Some((id, origin)) if id.exists() => origin.clone(),
+            _ => Origin::Untraceable,
+        }
+    }
+}
+
+fn has_exited(pidfd: &OwnedFd) -> bool {
+    let mut waits = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
+    poll(&mut waits, PollTimeout::ZERO) != Ok(0)
+}
+
+/// Where a process runs. Its ancestors are followed twice, and must be the same both times.
+pub fn origin_of(pid: i32) -> Origin {
+    let Some(own) = own_pid() else { return Origin::Untraceable };
+    if pid == own {
+        return Origin::Outside;
+    }
+    let walk = || Walk::of(pid, own, &children::supervisors(), MAX_ANCESTORS);
+    match (walk(), walk()) {
+        (Some(first), Some(second)) if first == second => first.origin,
+        _ => Origin::Untraceable,
+    }
+}
+
+/// This process, unless `/proc` is that of another pid namespace and describes other processes.
+fn own_pid() -> Option<i32> {
+    let own = std::process::id().cast_signed();
+    let shown = fs::read_link("/proc/self").ok()?;
+    (shown.as_os_str() == OsStr::new(&own.to_string())).then_some(own)
+}
+
+/// The way from a process to the supervisor that decides, or to the root of the process tree.
+#[derive(Debug, PartialEq, Eq)]
+struct Walk {
+    passed: Vec<ProcessId>,
+    origin: Origin,
+}
+
+impl Walk {
+    /// `None` if it breaks off.
+    fn of(
+        start: i32,
+        own: i32,
+        supervisors: &HashMap<ProcessId, Option<String>>,
+        max_ancestors: usize,
+    ) -> Option<Self> {
+        let mut passed: Vec<ProcessId> = Vec::new();
+        let mut pid = start;
+        while passed.len() < max_ancestors {
+            let stat = Stat::of(pid).ok()?;
+            let id = ProcessId { pid, started: stat.started };
+            // A parent is never younger than its child. One that is has taken over the pid of a parent that ended.
+            if passed.last().is_some_and(|child| child.started < id.started) {
+                return None;
+            }
+            passed.push(id);
+            if let Some(session) = supervisors.get(&id) {
+                return Some(Self { passed, origin: session.clone().map_or(Origin::Elsewhere, Origin::Session) });
+            }
+            if pid == own || is_supervisor(pid)? {
+                return Some(Self { passed, origin: Origin::Elsewhere });
+            }
+            // The root: pid 1, or a process whose parent is in an enclosing pid namespace, which no session here can enter.
+            if stat.parent == 0 {
+                return Some(Self { passed, origin: Origin::Outside });
+            }
+            pid = stat.parent;
+        }
+        None
+    }
+}
+
+/// A guard or keeper by its command line, whoever started it.
+fn is_supervisor(pid: i32) -> Option<bool> {
+    let line = proc::command_line_start(pid).ok()?;
+    let argument = line.get(1).map(|argument| OsStr::from_bytes(argument));
+    Some(is_guard(argument) || is_keeper(argument))
+}
+
+/// Where the process runs that has a socket of this machine open. If several have it, one inside decides; a socket that no process is
+/// seen to have, in transit between two of them for example, is untraceable.
+pub fn origin_of_socket(inode: u64) -> Origin {
+    let socket = format!("socket:[{inode}]");
+    let Some(own) = own_pid() else { return Origin::Untraceable };
+    let (mut inside, mut others) = partition(own);
+    for pid in inside.drain(..) {
+        if holds(pid, &socket) || threads_hold(pid, &socket) {
+            return match origin_of(pid) {
+                Origin::Outside => Origin::Untraceable,
+                origin => origin,
+            };
+        }
+    }
+    // A caller is usually younger than most.
+    others.sort_unstable_by(|one, other| other.cmp(one));
+    let holder = others.iter().find(|pid| holds(**pid, &socket));
+    let holder = holder.or_else(|| others.iter().find(|pid| threads_hold(**pid, &socket)));
+    holder.map_or(Origin::Untraceable, |pid| origin_of(*pid))
+}
+
+/// The processes below this one, among them everything inside its sessions; and all others.
+fn partition(own: i32) -> (Vec<i32>, Vec<i32>) {
+    let all = proc::snapshot();
+    let is_below = |pid: &i32| {
+        let mut next = *pid;
+        for _ in 0..MAX_ANCESTORS {
+            match all.get(&next) {
+                Some(stat) if stat.parent == own => return true,
+                Some(stat) if stat.parent == 0 => return false,
+                Some(stat) => next = stat.parent,
+                None => break,
+            }
+        }
+        // Nobody knows: it is looked at as closely as if it were.
+        true
+    };
+    all.keys().copied().partition(is_below)
+}
+
+fn holds(pid: i32, socket: &str) -> bool {
+    links_to(Path::new(&format!("/proc/{pid}/fd")), socket)
+}
+
+/// A thread may have descriptors of its own.
+fn threads_hold(pid: i32, socket: &str) -> bool {
+    let threads: Vec<_> = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().collect();
+    threads.len() > 1 && threads.iter().any(|thread| links_to(&thread.path().join("fd"), socket))
+}
+
+fn links_to(descriptors: &Path, socket: &str) -> bool {
+    let links = fs::read_dir(descriptors).into_iter().flatten().flatten();
+    links.into_iter().any(|link| fs::read_link(link.path()).is_ok_and(|target| target.as_os_str() == socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    use wh_pipe::children::Role;
+
+    use super::*;
+
+    #[test]
+    fn a_process_belongs_to_the_nearest_supervisor_above_it() {
+        let role = Role::Supervisor { session: Some("s1".to_owned()) };
+        // The inner shell hides its name, its environment and its process group; its child says who it is.
+        let mut command = Command::new("sh");
+        command.args(["-c", "env -i setsid sh -c 'sh -c \"echo \\$\\$; read line; true\"; true'; true"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (mut child, registration) = children::spawn(&mut command, role).unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let inner: i32 = line.trim().parse().unwrap();
+        assert_eq!(origin_of(inner), Origin::Session("s1".to_owned()));
+        let opener = Opener::trace(inner, None);
+        assert_eq!(opener.origin(), Origin::Session("s1".to_owned()));
+        let own = std::process::id().cast_signed();
+        assert_eq!(Walk::of(inner, own, &children::supervisors(), 1), None, "its ancestors are too many");
+        // Without the registry it is what this process adopted.
+        let unknown = Walk::of(inner, own, &HashMap::new(), MAX_ANCESTORS).unwrap();
+        assert_eq!(unknown.origin, Origin::Elsewhere);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        drop(registration);
+        assert_eq!(opener.origin(), Origin::Untraceable, "it is gone");
+    }
+
+    #[test]
+    fn only_a_walk_to_the_root_is_outside() {
+        let own = std::process::id().cast_signed();
+        assert_eq!(origin_of(own), Origin::Outside);
+        assert_eq!(origin_of(1), Origin::Outside);
+        let parent = std::os::unix::process::parent_id().cast_signed();
+        assert_eq!(origin_of(parent), Origin::Outside, "the tests must not run inside a session");
+        for nobody in [0, -1, i32::MAX] {
+            assert_eq!(origin_of(nobody), Origin::Untraceable);
+            assert_eq!(Opener::trace(nobody, None).origin(), Origin::Untraceable);
+        }
+        assert_eq!(origin_of_socket(u64::MAX), Origin::Untraceable);
+    }
+}

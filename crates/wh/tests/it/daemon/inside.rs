@@ -1,0 +1,302 @@
+//! Who may answer a session's questions: nobody inside a session, whatever it tries, except for what it created. Everything runs as an
+//! unprivileged user.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use wh_testkit::{eventually, tools};
+
+use super::House;
+
+/// An agent that asks for a permission, and whose tool then runs a script: it speaks the Agent Client Protocol. Its prompt is the
+/// script's argument.
+const ASKING: &str = r#"#!/bin/bash
+case $1 in --version) echo "asking 1"; exit;; esac
+send() { echo "{\"jsonrpc\":\"2.0\",$1}"; }
+while read -r line; do
+  id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
+  case $line in
+    *'"initialize"'*) send "\"id\":$id,\"result\":{\"protocolVersion\":1}";;
+    *'"session/new"'*) send "\"id\":$id,\"result\":{\"sessionId\":\"s\"}";;
+    *'"session/prompt"'*)
+      prompt=$id
+      send '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"try","kind":"execute","status":"pending"}}'
+      send '"id":900,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t1"},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}'
+      [[ $line =~ \"text\":\"run\ ([a-z0-9-]+)\" ]] && (bash "$SCRIPTS/${BASH_REMATCH[1]}" > "$SCRIPTS/${BASH_REMATCH[1]}.new" 2>&1; mv "$SCRIPTS/${BASH_REMATCH[1]}.new" "$SCRIPTS/${BASH_REMATCH[1]}.out") < /dev/null & ;;
+    *'"optionId":"'*|*'"outcome"'*) send "\"id\":$prompt,\"result\":{\"stopReason\":\"end_turn\"}";;
+  esac
+done
+"#;
+
+/// A daemon of an unprivileged user with the agent `asking`.
+struct Stage(House);
+
+impl Stage {
+    fn new() -> Option<Self> {
+        if !tools::present(&["bash", "python3"]) {
+            return None;
+        }
+        let mut house = House::unprivileged([]);
+        Self::prepare(&house);
+        house.start();
+        Some(Self(house))
+    }
+
+    /// Writes the agent and its file.
+    fn prepare(house: &House) {
+        let program = house.script("asking", ASKING);
+        house.script("inside.py", include_str!("inside.py"));
+        let quoted = |path: PathBuf| format!("{:?}", path.display().to_string());
+        let agents = format!(
+            "[agents.asking]\ntitle = \"Asking\"\ncommand = {}\nenvironment = {{ SCRIPTS = {} }}\n",
+            quoted(program),
+            quoted(house.root().to_owned())
+        );
+        house.script("config/wheelhouse/agents.toml", &agents);
+    }
+
+    /// A session with the agent, which asks. Its id, its agent's id and its question.
+    fn asks(&self, name: &str, script: Option<&str>) -> (String, String, String) {
+        let made: Value =
+            serde_json::from_str(&self.0.ok(&["new", "--agent", "asking", "--name", name, "--json"])).unwrap();
+        self.prompt(name, script);
+        let text = |field: &str| made[field].as_str().unwrap().to_owned();
+        (text("session_id"), text("agent_id"), self.question(name))
+    }
+
+    fn prompt(&self, name: &str, script: Option<&str>) {
+        self.0.ok(&["wait", name, "idle", "--timeout", "60s"]);
+        self.0.ok(&["send", name, &script.map_or("hello".to_owned(), |script| format!("run {script}"))]);
+    }
+
+    fn open_questions(&self, name: &str) -> Vec<String> {
+        let body: Value = serde_json::from_str(&self.0.ok(&["answer", name, "--json"])).unwrap();
+        let all = body["questions"].as_array().unwrap().iter();
+        all.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn question(&self, name: &str) -> String {
+        eventually("a question is open", || self.open_questions(name).pop())
+    }
+
+    /// What a script has printed, once it has ended.
+    fn printed(&self, script: &str) -> String {
+        let path = self.0.root().join(format!("{script}.out"));
+        eventually("the script has ended", || fs::read_to_string(&path).ok())
+    }
+
+    /// Runs a command in a shell that is a session, as the person who types it there; what it prints.
+    fn types(&self, shell: &str, name: &str, command: &str) -> String {
+        let out = self.0.root().join(name).display().to_string();
+        let line = format!("{command} > {out}.new 2>&1; mv {out}.new {out}.out");
+        self.0.ok(&["send", shell, &line, "--key", "enter"]);
+        self.printed(name)
+    }
+
+    fn audited(&self, code: &str) -> usize {
+        let printed = self.0.ok(&["audit", "--json", "-n", "1000"]);
+        printed.lines().filter(|line| line.contains(&format!("\"error\":{}", json!(code)))).count()
+    }
+}
+
+/// The line of this name.
+#[track_caller]
+fn line(printed: &str, name: &str) -> String {
+    let found = printed.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+    found.unwrap_or_else(|| panic!("{name} in {printed}")).to_owned()
+}
+
+#[test]
+fn no_trick_answers_a_sessions_own_question() {
+    let Some(stage) = Stage::new() else { return };
+    let ways =
+        "s_plain h_plain h_source s_comm h_comm h_undumpable h_scm h_thread s_race s_race s_race s_mem s_newsession";
+    let script = format!(
+        r#"until "$WH" answer own | grep -q yes; do :; done
+q=$("$WH" answer own | head -n 1 | cut -d ' ' -f 1)
+python3 "$SCRIPTS/inside.py" "$WH_SESSION" "asking:$WH_SESSION" "$q" {ways}
+echo "command: $("$WH" send own '/mode yolo' 2>&1 | tr '\n' ' ')"
+"#
+    );
+    stage.0.script("tricks", &script);
+    let (_, _, question) = stage.asks("own", Some("tricks"));
+    let printed = stage.printed("tricks");
+    for way in ["s_plain", "s_comm", "s_race", "s_mem"] {
+        let answered = line(&printed, way);
+        let (_, ack) = answered.split_once('{').unwrap_or_else(|| panic!("{way}: {answered}"));
+        let ack: Value = serde_json::from_str(&format!("{{{ack}")).unwrap();
+        let (result, error) = (&ack["payload"]["result"], ack["payload"]["error"].as_str().unwrap_or_default());
+        let expected = if way == "s_race" { &["own_question", "untraceable"][..] } else { &["own_question"] };
+        assert!(result == "rejected" && expected.contains(&error), "{way}: {answered} in {printed}");
+    }
+    for (way, word) in [
+        ("h_plain", "Own question"),
+        ("h_source", "Own question"),
+        ("h_comm", "Own question"),
+        ("h_thread", "Own question"),
+        ("h_undumpable", "Untraceable caller"),
+        ("h_scm", "Untraceable caller"),
+    ] {
+        let answered = line(&printed, way);
+        assert!(answered.starts_with("403 ") && answered.contains(word), "{way}: {answered} in {printed}");
+    }
+    assert!(line(&printed, "s_mem").starts_with("supervisor denied"), "{printed}");
+    assert!(line(&printed, "s_newsession").contains("did not create"), "{printed}");
+    assert!(line(&printed, "command").contains("may not answer"), "{printed}");
+    assert!(printed.lines().count() == 14, "{printed}");
+    eventually("every refusal is written down", || {
+        (stage.audited("own_question") >= 8 && stage.audited("inside_session") >= 1).then_some(())
+    });
+    // It is still open, and a person outside can answer it.
+    assert_eq!(stage.question("own"), question);
+    stage.0.ok(&["answer", "own", &question, "yes"]);
+    stage.0.ok(&["wait", "own", "idle", "--timeout", "60s"]);
+}
+
+#[test]
+fn two_agents_do_not_answer_for_each_other() {
+    let Some(stage) = Stage::new() else { return };
+    let script = |other: &str, id: &str, question: &str| {
+        format!(
+            r#"python3 "$SCRIPTS/inside.py" {id} asking:{id} {question} s_plain h_plain h_comm
+echo "typed: $("$WH" key {other} enter 2>&1 | tr '\n' ' ')"
+"#
+        )
+    };
+    let (second, _, of_second) = stage.asks("second", None);
+    stage.0.script("first-tries", &script("second", &second, &of_second));
+    let (first, _, of_first) = stage.asks("first", Some("first-tries"));
+    let by_first = stage.printed("first-tries");
+    assert_eq!(stage.question("second"), of_second);
+    stage.0.ok(&["interrupt", "second"]);
+    let says = r#"echo "said: $("$WH" send first hello 2>&1 | tr '\n' ' ')""#;
+    stage.0.script("second-tries", &format!("{}{says}", script("first", &first, &of_first)));
+    stage.prompt("second", Some("second-tries"));
+    let by_second = stage.printed("second-tries");
+    assert_eq!(stage.question("first"), of_first);
+    for printed in [&by_first, &by_second] {
+        assert!(line(printed, "s_plain").contains("inside_session"), "{printed}");
+        for way in ["h_plain", "h_comm"] {
+            let answered = line(printed, way);
+            assert!(answered.starts_with("403 ") && answered.contains("Inside a session"), "{way}: {answered}");
+        }
+        assert!(line(printed, "typed").contains("did not create"), "{printed}");
+    }
+    // They may talk to each other: that answers nothing.
+    assert!(line(&by_second, "said").starts_with("sent"), "{by_second}");
+}
+
+#[test]
+fn a_shell_answers_for_the_sessions_that_it_created_and_nobody_in_them_types_there() {
+    let Some(stage) = Stage::new() else { return };
+    let (_, _, foreign) = stage.asks("foreign", None);
+    stage.0.ok(&["new", "--name", "shell", "--", "bash", "--norc"]);
+    stage.0.script(
+        "orders",
+        r#"echo "http: $("$WH" send shell '$WH answer child q yes' --key enter 2>&1 | tr '\n' ' ')"
+echo "socket: $("$WH" control send shell 'answer' --retries 0 --json 2>&1 | tr '\n' ' ')"
+echo "person: $("$WH" new --person -- true 2>&1 | tr '\n' ' ')"
+"#,
+    );
+    // The session's own variable is no evidence, and neither is one that its creator makes up.
+    let made = stage.types("shell", "made", "WH_SESSION=forged \"$WH\" new --agent asking --name child --json");
+    let made: Value = serde_json::from_str(&made).unwrap_or_else(|error| panic!("{error}: {made}"));
+    let shell: Value = serde_json::from_str(&stage.0.ok(&["new", "--name", "other", "--json", "--", "cat"])).unwrap();
+    assert!(made["created_by"].is_string() && shell["created_by"].is_null(), "{made} {shell}");
+    stage.prompt("child", Some("orders"));
+    let question = stage.question("child");
+    let printed = stage.printed("orders");
+    assert!(line(&printed, "http").contains("did not create"), "{printed}");
+    assert!(line(&printed, "socket").contains("inside_session"), "{printed}");
+    assert!(line(&printed, "person").contains("outside every session"), "{printed}");
+
+    let refused = stage.types("shell", "refused", &format!("\"$WH\" answer foreign {foreign} yes"));
+    assert!(refused.contains("did not create"), "{refused}");
+    let answered = stage.types("shell", "answered", &format!("\"$WH\" answer child {question} yes"));
+    assert!(answered.contains("answered"), "{answered}");
+
+    // A single run is a session too, and this daemon does not know what it created.
+    let out = stage.0.root().join("run").display().to_string();
+    let answer = format!("\"$WH\" answer foreign {foreign} yes > {out} 2>&1");
+    stage.0.fails(&["run", "--headless", "--", "bash", "-c", &answer]);
+    let said = fs::read_to_string(&out).unwrap();
+    assert!(said.contains("did not create"), "{said}");
+
+    // A TCP caller that the daemon may not inspect, here root, may answer nothing and is nobody's person.
+    if nix::unistd::geteuid().is_root() {
+        let answer = stage.0.post("/sessions/foreign/control/answer", json!({ "id": foreign, "option": "yes" }));
+        assert_eq!((answer.status, &answer.json()["error"]), (403, &json!("Untraceable caller")), "{}", answer.text());
+        let create = stage.0.post("/sessions", json!({ "command": ["true"], "person": true }));
+        assert_eq!((create.status, &create.json()["error"]), (403, &json!("Not outside")), "{}", create.text());
+    }
+
+    // A shell for a person counts as outside, whatever it created; nobody inside a session types there.
+    let (code, said) = stage.0.fails(&["new", "--person", "--agent", "asking"]);
+    assert!(code == 2 && said.contains("--person"), "{said}");
+    let person: Value =
+        serde_json::from_str(&stage.0.ok(&["new", "--person", "--name", "mine", "--json", "--", "bash", "--norc"]))
+            .unwrap();
+    assert_eq!(person["person"], true);
+    let answered = stage.types("mine", "as-person", &format!("\"$WH\" answer foreign {foreign} yes"));
+    assert!(answered.contains("answered"), "{answered}");
+    let typed = stage.types("shell", "to-person", "\"$WH\" send mine 'echo typed' --key enter");
+    assert!(typed.contains("did not create"), "{typed}");
+}
+
+#[test]
+fn a_single_run_is_not_answered_or_typed_to_from_inside() {
+    if !tools::present(&["bash", "python3"]) {
+        return;
+    }
+    let house = House::unprivileged([]);
+    Stage::prepare(&house);
+    let token = house.script("token", "a-token-of-the-test\n");
+    let token = token.display().to_string();
+    let tries = |flags: &str| {
+        format!(
+            r#"until "$WH" screen {flags} > /dev/null 2>&1; do :; done
+echo "typed: $("$WH" send hello {flags} 2>&1 | tr '\n' ' ')"
+echo "keyed: $("$WH" key enter {flags} 2>&1 | tr '\n' ' ')"
+"#
+        )
+    };
+    for (name, flags, door) in [
+        ("open", String::new(), vec![]),
+        ("locked", format!("--token-file {token}"), vec!["--control-token-file", token.as_str()]),
+    ] {
+        let script = house.script(name, &tries(&flags)).display().to_string();
+        let out = house.root().join(format!("{name}.out")).display().to_string();
+        let command = format!("bash {script} > {out}");
+        let mut arguments = vec!["run", "--headless", "--control-port", "0"];
+        arguments.extend(door);
+        arguments.extend(["--", "bash", "-c", &command]);
+        house.ok(&arguments);
+        let printed = fs::read_to_string(&out).unwrap();
+        for way in ["typed", "keyed"] {
+            assert!(line(&printed, way).contains("may not answer"), "{name}: {printed}");
+        }
+    }
+
+    // An agent of `wh` alone.
+    let more = r#"until "$WH" answer - | grep -q yes; do :; done
+q=$("$WH" answer - | head -n 1 | cut -d ' ' -f 1)
+echo "answered: $("$WH" answer - "$q" yes 2>&1 | tr '\n' ' ')"
+echo "commanded: $("$WH" send '/mode x' --key enter 2>&1 | tr '\n' ' ')"
+"#;
+    house.script("space", &format!("{}{more}", tries("")));
+    let mut space =
+        house.wh(&["space", "connect", "--headless", "--control-port", "0", "--agent", "asking"]).spawn().unwrap();
+    let stage = Stage(house);
+    eventually("the agent is ready", || {
+        let output = stage.0.run(&["send", "run space", "--key", "enter"]);
+        (output.status.success() && !stage.open_questions("-").is_empty()).then_some(())
+    });
+    let printed = stage.printed("space");
+    for way in ["typed", "keyed", "answered", "commanded"] {
+        assert!(line(&printed, way).contains("may not answer"), "{way}: {printed}");
+    }
+    let question = stage.question("-");
+    stage.0.ok(&["answer", "-", &question, "yes"]);
+    wh_testkit::process::end(&mut space, std::time::Duration::from_secs(20)).unwrap();
+}
