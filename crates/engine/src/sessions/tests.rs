@@ -413,7 +413,9 @@ fn a_wish_makes_one_session_also_across_lives() {
     let id = home.live(async |life| {
         let (one, other) = tokio::join!(life.sessions.create(wish("one")), life.sessions.create(wish("one")));
         let (one, other) = (one.unwrap(), other.unwrap());
-        assert_eq!((one.duplicate, other.duplicate, &one.session.id), (false, true, &other.session.id));
+        // Both are made at once; either may be first.
+        assert_eq!(one.session.id, other.session.id);
+        assert_ne!(one.duplicate, other.duplicate);
         life.turn(&one.session, "hello").await;
         life.written(&one.session, true).await;
         one.session.id.clone()
