@@ -5,5 +5,6 @@ pub mod http;
 
 mod admission;
 mod sessions;
+mod slots;
 pub mod socket;
 mod time;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tokio::net::TcpListener;
-use wh_doors::http::{Access, Token};
+use wh_doors::http::{Access, Token, bind};
 
 use crate::failure::{Failure, code};
 
@@ -63,7 +63,7 @@ impl ControlArguments {
                 .hint(format!("give one with --control-token-file FILE or {TOKEN_VARIABLE}, or stay on 127.0.0.1")));
         }
         let wanted = SocketAddr::new(self.control_bind, port);
-        let listener = TcpListener::bind(wanted).await.map_err(|error| cannot_bind(wanted, &error))?;
+        let listener = bind(wanted).map_err(|error| cannot_bind(wanted, &error))?;
         let address = listener.local_addr().map_err(|error| cannot_bind(wanted, &error))?;
         Ok(Some(Control { listener, address, access: Access { token, any_host: !local } }))
     }

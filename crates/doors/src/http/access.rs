@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
 use super::Door;
+use super::connections::Connection;
 use super::fault::Fault;
 
 /// The token that a caller must know. Never shown, not even in a debug log.
@@ -51,7 +52,12 @@ pub(super) async fn check(State(door): State<Door>, request: Request, next: Next
 
 /// Lets a request through to what comes next, or says why not.
 pub(super) async fn guarded(access: &Access, request: Request, next: Next) -> Response {
-    let mut response = match access.admit(request.headers()) {
+    let admitted = access.admit(request.headers()).and_then(|()| {
+        // Absent where another router has checked already.
+        let connection = request.extensions().get::<Connection>();
+        connection.map_or(Ok(()), |connection| connection.admitted(access.token.is_some()).map_err(Fault::from))
+    });
+    let mut response = match admitted {
         Ok(()) => next.run(request).await,
         Err(fault) => fault.into_response(),
     };

@@ -10,6 +10,8 @@ use wh_core::space::command::Refusal as SpaceRefusal;
 use wh_core::space::extent::NoPiece;
 use wh_wire::control::ErrorBody;
 
+use super::connections::Full;
+
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("no such path; see /docs, or GET /openapi.json")]
@@ -20,6 +22,8 @@ pub(super) enum Fault {
     UpgradeRequired,
     #[error("enough streams are open already; close one")]
     TooManyWatchers,
+    #[error("all connections are in use; close one, or try again")]
+    TooManyConnections,
     #[error("{0}")]
     Forbidden(String),
     #[error(transparent)]
@@ -58,6 +62,12 @@ pub(super) enum Fault {
     Lost,
 }
 
+impl From<Full> for Fault {
+    fn from(Full: Full) -> Self {
+        Self::TooManyConnections
+    }
+}
+
 impl From<Unanswered> for Fault {
     fn from(unanswered: Unanswered) -> Self {
         match unanswered {
@@ -75,6 +85,7 @@ impl Fault {
             Self::NoSuchMethod => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "Upgrade required"),
             Self::TooManyWatchers => (StatusCode::SERVICE_UNAVAILABLE, "Too many watchers"),
+            Self::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "Too many connections"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "Forbidden"),
             Self::Caller(refusal) => caller_kind(refusal),
             Self::NoToken => (StatusCode::UNAUTHORIZED, "Unauthorized"),
@@ -182,6 +193,9 @@ impl IntoResponse for Fault {
         };
         if let Some((name, value)) = extra {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        if matches!(self, Self::TooManyConnections) {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

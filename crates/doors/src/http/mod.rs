@@ -2,12 +2,14 @@
 
 mod access;
 mod body;
+mod connections;
 mod drawn;
 mod fault;
 pub(crate) mod feed;
 mod input;
 mod metrics;
 mod openapi;
+mod owner;
 mod patient;
 mod peer;
 mod screen;
@@ -37,7 +39,7 @@ use drawn::Drawn;
 use fault::Fault;
 use metrics::Meters;
 use peer::Peer;
-pub use serve::{Closing, serve};
+pub use serve::{Closing, bind, serve};
 pub use sessions::daemon_router;
 pub(crate) use space::questions_of;
 pub use space::told_body;

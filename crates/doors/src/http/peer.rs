@@ -45,6 +45,11 @@ impl Peer {
         Self { ends, origin: Arc::default() }
     }
 
+    /// Both ends of its connection.
+    pub fn ends(&self) -> Option<Ends> {
+        self.ends
+    }
+
     /// Where the caller runs.
     pub async fn origin(&self) -> Origin {
         let Some(ends) = self.ends else { return Origin::Untraceable };
@@ -114,7 +119,7 @@ fn entry(line: &str) -> Option<(SocketAddr, SocketAddr, u64)> {
 }
 
 /// An address as the table has it: groups of four bytes in the machine's own order, all in hexadecimal, and the port.
-fn address(text: &str) -> Option<SocketAddr> {
+pub(super) fn address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     let mut bytes = Vec::new();

@@ -1,26 +1,29 @@
 //! Serving: the caller owns the listener and says when to stop.
 
 use std::io;
-use std::pin::pin;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use hyper::body::Incoming;
+use axum::body::{Body, Bytes, HttpBody};
+use futures_util::FutureExt;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
+use super::connections::{Connection, Connections, InRequest};
 use super::patient::Patient;
 use super::peer::Peer;
+use crate::slots::Evicted;
 
-/// Connections at once. Further ones wait in the system's queue.
-const MOST_CONNECTIONS: u32 = 256;
-/// How long a connection may take to say what it wants. Also how long an idle one is kept.
+/// Time limit for the headers of a request, and for an idle connection that is trusted. For others see [`Connections`].
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a peer may take nothing of what it is sent before it is dropped.
 const STALLED: Duration = Duration::from_secs(30);
@@ -28,6 +31,10 @@ const STALLED: Duration = Duration::from_secs(30);
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// Out of descriptors, say: others will be freed, and a tight loop would not help.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// Connections that the system queues.
+const LISTEN_BACKLOG: u32 = 1024;
+/// Connections that are accepted before their owners are looked up together.
+const LOOK_UP_BATCH: usize = 256;
 
 /// Becomes true when the door is to close.
 pub type Closing = watch::Receiver<bool>;
@@ -37,58 +44,117 @@ pub(crate) async fn closed(closing: &mut Closing) {
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
+/// Listens on this address, with a long queue: a connection for which it has no room is tried again by the peer only after a second.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(LISTEN_BACKLOG)
+}
+
 /// Serves until `closing` says so; then accepts no more and lets the answers that are on their way out go.
-pub async fn serve(listener: TcpListener, router: Router, mut closing: Closing) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS as usize));
+pub async fn serve(listener: TcpListener, router: Router, closing: Closing) {
+    let connections = Connections::default();
+    let (open, mut all_closed) = mpsc::channel::<()>(1);
+    let start = |stream: TcpStream| {
+        let peer = Peer::of(&stream);
+        let (connection, evicted) = connections.enter(peer.ends());
+        let serving = converse(stream, peer, connection, evicted, router.clone(), closing.clone());
+        let open = open.clone();
+        tokio::spawn(async move {
+            serving.await;
+            drop(open);
+        });
+    };
+    let mut closes = closing.clone();
     loop {
         tokio::select! {
-            (place, accepted) = accept(&listener, &places) => match accepted {
-                Ok(stream) => drop(tokio::spawn(converse(stream, router.clone(), closing.clone(), place))),
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => start(stream),
                 Err(error) => {
                     debug!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_AGAIN).await;
                 }
             },
-            () = closed(&mut closing) => break,
+            () = closed(&mut closes) => break,
+        }
+        if connections.must_check() {
+            for _ in 0..LOOK_UP_BATCH {
+                let Some(Ok((stream, _))) = listener.accept().now_or_never() else { break };
+                start(stream);
+            }
+            connections.check().await;
         }
     }
-    drop(listener);
-    if tokio::time::timeout(LAST_ANSWERS, places.acquire_many(MOST_CONNECTIONS)).await.is_err() {
+    drop((listener, open));
+    if tokio::time::timeout(LAST_ANSWERS, all_closed.recv()).await.is_err() {
         debug!("some connections were still open");
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> (Option<OwnedSemaphorePermit>, io::Result<TcpStream>) {
-    let place = Arc::clone(places).acquire_owned().await.ok();
-    (place, listener.accept().await.map(|(stream, _)| stream))
-}
-
-async fn converse(stream: TcpStream, router: Router, mut closing: Closing, place: Option<OwnedSemaphorePermit>) {
+async fn converse(
+    stream: TcpStream,
+    peer: Peer,
+    connection: Connection,
+    evicted: Evicted,
+    router: Router,
+    mut closing: Closing,
+) {
     let _ = stream.set_nodelay(true);
-    let peer = Peer::of(&stream);
+    let ends = peer.ends();
     let inner = TowerToHyperService::new(router);
+    let own = connection.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        let answering = own.request();
         request.extensions_mut().insert(peer.clone());
-        inner.call(request)
+        request.extensions_mut().insert(own.clone());
+        let answer = inner.call(request);
+        async move { answer.await.map(|answer| answer.map(|body| Body::new(Answering { body, _answering: answering }))) }
     });
-    let connection = http1::Builder::new()
+    let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_PATIENCE)
         .serve_connection(TokioIo::new(Patient::new(stream, STALLED)), service)
         .with_upgrades();
-    let mut connection = pin!(connection);
+    let mut serving = pin!(serving);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        // First: no request is begun on a connection that has to go.
+        biased;
+        _ = evicted => return debug!(?ends, "a connection was closed to make room"),
+        ended = serving.as_mut() => ended,
+        () = connection.expired() => return debug!(?ends, "a connection that said nothing was closed"),
         () = closed(&mut closing) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            serving.as_mut().graceful_shutdown();
+            serving.await
         }
     };
     if let Err(error) = ended {
         debug!(%error, "a connection broke");
     }
-    drop(place);
+}
+
+/// The body of an answer; its request ends with it.
+struct Answering {
+    body: Body,
+    _answering: InRequest,
+}
+
+impl HttpBody for Answering {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use nix::fcntl::Flock;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::{Instrument, info, info_span, warn};
 use wh_client::{Controller as Port, Daemon};
@@ -83,7 +82,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     let restoring = tokio::spawn(async move { bringing.bring_back(recalled).await });
     let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
-    let listener = TcpListener::bind(wanted).await.map_err(|error| failed(&format!("{wanted}: {error}")))?;
+    let listener = http::bind(wanted).map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let secret = teams::Token::new().map_err(|error| failed(&error))?;
     write_private(&place.token(), secret.as_str().as_bytes()).map_err(|error| failed(&error))?;

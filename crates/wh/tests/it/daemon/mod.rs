@@ -1,6 +1,7 @@
 //! The daemon with its doors, as its users have it: the real binary, a real socket, several shells.
 
 mod clock;
+mod crowds;
 mod deaf;
 mod doors;
 mod ended;

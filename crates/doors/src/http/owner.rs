@@ -1,0 +1,85 @@
+//! The user at the other end of a TCP connection, from the system's tables of connections. Connections of other machines are in none of them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+
+use super::peer::{Ends, address};
+
+/// The uids at the other ends of these connections, in their order. One reading of the tables serves all; it takes time in proportion to the
+/// number of connections of the whole machine, so it belongs on a thread of its own. `None`: the connection is not in the tables, or has
+/// been closed at the other end.
+pub(super) fn uids(peers: &[Ends]) -> Vec<Option<u32>> {
+    let mut wanted: HashMap<(SocketAddr, SocketAddr), Vec<usize>> = HashMap::new();
+    for (number, peer) in peers.iter().enumerate() {
+        wanted.entry((canonical(peer.theirs), canonical(peer.ours))).or_default().push(number);
+    }
+    let ports: BTreeSet<u16> = peers.iter().map(|peer| peer.ours.port()).collect();
+    let mut found = vec![None; peers.len()];
+    let mut line = String::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let Ok(file) = File::open(table) else { continue };
+        let mut lines = BufReader::with_capacity(64 << 10, file);
+        loop {
+            line.clear();
+            if wanted.is_empty() || !matches!(lines.read_line(&mut line), Ok(1..)) {
+                break;
+            }
+            let Some((ends, uid)) = row(&line, |port| ports.contains(&port)) else { continue };
+            for number in wanted.remove(&ends).unwrap_or_default() {
+                found[number] = uid;
+            }
+        }
+    }
+    found
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// The ends of a connection, its own first, and its owner: `None` for one that its process has closed, which the table gives to root. Rows with
+/// another remote port are skipped before they are parsed.
+fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), Option<u32>)> {
+    let mut fields = line.split_whitespace().skip(1);
+    let (theirs, ours) = (fields.next()?, fields.next()?);
+    let port = u16::from_str_radix(ours.rsplit_once(':')?.1, 16).ok()?;
+    if !is_ours(port) {
+        return None;
+    }
+    let ends = (canonical(address(theirs)?), canonical(address(ours)?));
+    let uid: u32 = fields.nth(4)?.parse().ok()?;
+    let inode: u64 = fields.nth(1)?.parse().ok()?;
+    Some((ends, (inode != 0).then_some(uid)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_both_ends_and_the_owner() {
+        let row = |line: &str| row(line, |port| port == 8080);
+        let line = "   1: 0100007F:A1B2 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 424242 1 0000000000000000 20 4 30 10 -1";
+        let ends = ("127.0.0.1:41394".parse().unwrap(), "127.0.0.1:8080".parse().unwrap());
+        assert_eq!(row(line), Some((ends, Some(1000))));
+        assert_eq!(row(&line.replace("424242", "0")), Some((ends, None)), "nobody has it open");
+        assert_eq!(row(&line.replace("1F90", "1F91")), None);
+        assert_eq!(row("  sl  local_address rem_address   st"), None);
+    }
+
+    #[test]
+    fn the_owners_of_several_connections_are_found_in_one_reading() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = listener.local_addr().unwrap();
+        let (_one, _two) = (TcpStream::connect(ours).unwrap(), TcpStream::connect(ours).unwrap());
+        let accepted: Vec<_> = (0..2).map(|_| listener.accept().unwrap()).collect();
+        let mut peers: Vec<Ends> = accepted.iter().map(|(_, theirs)| Ends { theirs: *theirs, ours }).collect();
+        peers.push(Ends { theirs: "192.0.2.1:1".parse().unwrap(), ours });
+        let me = nix::unistd::geteuid().as_raw();
+        assert_eq!(uids(&peers), [Some(me), Some(me), None]);
+    }
+}
