@@ -385,7 +385,8 @@ impl Session {
 /// The terminals that are attached to a session: the smallest decides the size.
 #[derive(Debug, Default)]
 pub struct Audience {
-    sizes: Mutex<Vec<(u64, Size)>>,
+    /// `None`: a terminal whose size does not count.
+    sizes: Mutex<Vec<(u64, Option<Size>)>>,
     /// The number of the next one.
     numbers: AtomicU64,
     /// Who typed last.
@@ -395,7 +396,7 @@ pub struct Audience {
 }
 
 impl Audience {
-    fn sizes(&self) -> MutexGuard<'_, Vec<(u64, Size)>> {
+    fn sizes(&self) -> MutexGuard<'_, Vec<(u64, Option<Size>)>> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -423,19 +424,19 @@ impl Audience {
         }
     }
 
-    /// One comes. Its number, and the size that fits all.
-    pub fn enter(&self, size: Size) -> (u64, Size) {
+    /// Adds a terminal, whose size counts if there is one. Its number, and the size that fits all.
+    pub fn enter(&self, size: Option<Size>) -> (u64, Option<Size>) {
         let mut sizes = self.sizes();
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         sizes.push((number, size));
-        (number, smallest(&sizes).unwrap_or(size))
+        (number, smallest(&sizes))
     }
 
-    /// One has another size. The size that fits all.
-    pub fn resize(&self, number: u64, size: Size) -> Size {
+    /// Changes the size of a terminal. The size that fits all.
+    pub fn resize(&self, number: u64, size: Option<Size>) -> Option<Size> {
         let mut sizes = self.sizes();
         sizes.iter_mut().filter(|(one, _)| *one == number).for_each(|(_, known)| *known = size);
-        smallest(&sizes).unwrap_or(size)
+        smallest(&sizes)
     }
 
     /// One goes. The size that fits those who stay, if any do.
@@ -456,9 +457,10 @@ impl Audience {
     }
 }
 
-fn smallest(sizes: &[(u64, Size)]) -> Option<Size> {
-    let columns = sizes.iter().map(|(_, size)| size.columns).min()?;
-    let rows = sizes.iter().map(|(_, size)| size.rows).min()?;
+fn smallest(sizes: &[(u64, Option<Size>)]) -> Option<Size> {
+    let counted = || sizes.iter().filter_map(|(_, size)| *size);
+    let columns = counted().map(|size| size.columns).min()?;
+    let rows = counted().map(|size| size.rows).min()?;
     Some(Size::nearest(columns, rows))
 }
 
@@ -468,15 +470,18 @@ mod tests {
 
     #[test]
     fn the_smallest_terminal_decides_the_size() {
-        let size = |columns, rows| Size { columns, rows };
+        let size = |columns, rows| Some(Size { columns, rows });
         let audience = Audience::default();
+        let (boundless, fits) = audience.enter(None);
+        assert_eq!(fits, None, "a size that no terminal has does not count");
         let (first, fits) = audience.enter(size(120, 40));
         assert_eq!(fits, size(120, 40));
         let (second, fits) = audience.enter(size(80, 50));
         assert_eq!(fits, size(80, 40));
         assert_eq!(audience.resize(second, size(200, 20)), size(120, 20));
-        assert_eq!(audience.leave(second), Some(size(120, 40)));
+        assert_eq!(audience.leave(second), size(120, 40));
         assert_eq!(audience.leave(first), None);
+        assert_eq!(audience.leave(boundless), None);
         assert!(audience.is_empty());
     }
 }

@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 mod daemon;
+pub mod memory;
 mod request;
 pub mod sender;
 mod space;

@@ -76,6 +76,10 @@ impl<T> Table<T> {
         self.open.get_mut(&number).map(|entry| &mut entry.facts)
     }
 
+    pub fn len(&self) -> usize {
+        self.open.len()
+    }
+
     /// Closes a connection.
     pub fn evict(&mut self, number: u64) {
         self.open.remove(&number);

@@ -10,7 +10,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use wh_client::{Look, Opener, Session, Surface};
 use wh_core::caller::Act;
 use wh_core::session::Sight;
-use wh_core::terminal::Size;
+use wh_core::terminal::{LARGEST, Size};
 use wh_screen::render::{ENTER, LEAVE, Redraw};
 use wh_wire::attach::{FromPerson, HEADER, ToPerson, header};
 use wh_wire::socket::{Attach, Attached, ErrorCode, Failure, Response};
@@ -51,6 +51,11 @@ impl Drop for Seat<'_> {
     }
 }
 
+/// The size of a person's terminal, if it counts: one beyond [`LARGEST`] is no terminal's, and the memory for such a screen is not spent on it.
+fn counted(columns: u16, rows: u16) -> Option<Size> {
+    (columns <= LARGEST.columns && rows <= LARGEST.rows).then(|| Size::nearest(columns, rows))
+}
+
 pub(super) async fn serve(
     door: &Door,
     session: &Session,
@@ -60,11 +65,12 @@ pub(super) async fn serve(
     mut reader: Reader,
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
-    let size = Size::nearest(wanted.size.width, wanted.size.height);
-    let (number, fits) = session.audience.enter(size);
+    let (number, fits) = session.audience.enter(counted(wanted.size.width, wanted.size.height));
     let seat = Seat { session, surface: &surface, number };
     // A size that cannot be had is seen on the screen.
-    let _ = surface.resize(fits, None).await;
+    if let Some(fits) = fits {
+        let _ = surface.resize(fits, None).await;
+    }
     let attached = Attached { session: summary(session).await };
     send(&mut writer, &Response::ok(id, &attached).encode()).await?;
     send(&mut writer, &ToPerson::Draw(ENTER.as_bytes().to_vec()).encode()).await?;
@@ -115,8 +121,9 @@ async fn show(
                         }
                     }
                     Some(FromPerson::Resized(columns, rows)) => {
-                        let fits = session.audience.resize(number, Size::nearest(columns, rows));
-                        let _ = surface.resize(fits, None).await;
+                        if let Some(fits) = session.audience.resize(number, counted(columns, rows)) {
+                            let _ = surface.resize(fits, None).await;
+                        }
                         redraw.forget();
                         break;
                     }

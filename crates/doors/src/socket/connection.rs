@@ -2,11 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::task::JoinHandle;
 use wh_client::{Caller, CreateError, Created as Made, NewSession, Opener, Session, What};
 use wh_core::terminal::Size;
@@ -15,12 +15,14 @@ use wh_wire::socket::{
     UNKNOWN_REQUEST,
 };
 
-use super::lines::{self, Line};
-use super::{Door, attach, subscribe};
+use super::lines::{self, LINE_TIMEOUT, Line};
+use super::reader::Receiver;
+use super::{Door, Facts, attach, subscribe};
 use crate::admission::enter_creators;
 use crate::http::questions_of;
 use crate::http::serve::closed;
 use crate::sessions::{USUAL_SIZE, directory, summary, what};
+use crate::slots::Slot;
 
 /// How long a peer may take nothing of an answer before it is dropped.
 const STALLED: Duration = Duration::from_secs(30);
@@ -28,7 +30,7 @@ const STALLED: Duration = Duration::from_secs(30);
 /// How long a stranger may take to say something before the answer, which is always the same.
 const STRANGERS_TIME: Duration = Duration::from_secs(1);
 
-pub(super) type Reader = BufReader<OwnedReadHalf>;
+pub(super) type Reader = BufReader<Receiver>;
 
 /// Says to somebody else that this is not for them.
 pub(super) async fn turn_away(stream: UnixStream) {
@@ -63,20 +65,39 @@ impl Tracing {
 }
 
 /// Answers requests until the peer leaves.
-pub(super) async fn converse(stream: UnixStream, tracing: JoinHandle<Opener>, mut door: Door) -> io::Result<()> {
+pub(super) async fn converse(
+    stream: UnixStream,
+    tracing: JoinHandle<Opener>,
+    mut door: Door,
+    slot: &Slot<Facts>,
+) -> io::Result<()> {
     let mut caller = Tracing { tracing: Some(tracing), opener: Arc::new(Opener::default()) };
     let (reader, mut writer) = stream.into_split();
-    let mut reader = BufReader::new(reader);
+    let mut reader = BufReader::new(Receiver(reader));
     loop {
+        slot.update(|facts| facts.idle_since = Some(Instant::now()));
         let line = tokio::select! {
-            line = lines::next(&mut reader) => line?,
+            line = lines::next(&mut reader, &door.lines) => line?,
             () = closed(&mut door.closing) => return Ok(()),
         };
+        if slot.update(|facts| (facts.asked, facts.idle_since) = (true, None)).is_none() {
+            // Closed to make room: nothing is begun that nobody would be told of.
+            return Ok(());
+        }
         let request = match line {
             None => return Ok(()),
             Some(Line::TooLong) => {
                 let message = format!("a line may have at most {LONGEST_LINE} bytes");
                 Err(Response::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message))
+            }
+            Some(Line::NoMemory) => {
+                let message = "too many long lines are being received; try again";
+                Err(Response::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message))
+            }
+            Some(Line::TooSlow) => {
+                let message = format!("a line must end within {} s", LINE_TIMEOUT.as_secs());
+                let response = Response::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message);
+                return send(&mut writer, &response.encode()).await;
             }
             Some(Line::Whole(line)) if line.trim_ascii().is_empty() => continue,
             Some(Line::Whole(line)) => Request::decode(&line),
@@ -85,7 +106,11 @@ pub(super) async fn converse(stream: UnixStream, tracing: JoinHandle<Opener>, mu
             Ok(request) => request,
             Err(response) => {
                 if let Body::Error { error } = &response.body {
-                    let code = if error.code == ErrorCode::VersionMismatch { "version" } else { "invalid_request" };
+                    let code = match error.code {
+                        ErrorCode::VersionMismatch => "version",
+                        ErrorCode::Busy => "busy",
+                        _ => "invalid_request",
+                    };
                     door.controller.refused_at_the_door(code, &error.message);
                 }
                 send(&mut writer, &response.encode()).await?;

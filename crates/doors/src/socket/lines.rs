@@ -1,39 +1,130 @@
-//! Lines of a bounded length from a socket.
+//! Lines from a socket, bounded in length, in time and in the memory that all unfinished ones take together.
 
 use std::io;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+use tokio::time::Instant;
 use wh_wire::socket::LONGEST_LINE;
 
-/// One line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
-    /// All of it, without its end.
-    Whole(Vec<u8>),
-    /// It was longer than is taken, and was passed over.
-    TooLong,
+/// Time for one line, from its first byte to its end.
+pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of a line that every connection may hold beside the shared budget.
+const FREE_BYTES: usize = 64 << 10;
+/// Bytes that the lines of all connections may hold beyond [`FREE_BYTES`] each.
+const SHARED_BYTES: usize = 32 << 20;
+/// The capacity that a line begins with.
+const FIRST_BYTES: usize = 4 << 10;
+
+/// The memory of all lines of a server that are being received or read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LineBudget(Arc<AtomicUsize>);
+
+impl LineBudget {
+    fn take(&self, bytes: usize) -> bool {
+        let within = |used: usize| used.checked_add(bytes).filter(|used| *used <= SHARED_BYTES);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok()
+    }
 }
 
-/// The next line; nothing at the end. What comes after the last line end, and is no line, is passed over.
-pub(super) async fn next(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line>> {
-    let mut line = Vec::new();
-    let mut too_long = false;
+/// The bytes of a line. Their share of the budget is returned when they are dropped.
+#[derive(Debug)]
+pub(super) struct LineBytes {
+    bytes: Vec<u8>,
+    /// Taken from the budget.
+    taken: usize,
+    budget: LineBudget,
+}
+
+impl LineBytes {
+    fn new(budget: &LineBudget) -> Self {
+        Self { bytes: Vec::new(), taken: 0, budget: budget.clone() }
+    }
+
+    /// Adds bytes; false if the budget does not allow the memory for them.
+    fn push(&mut self, more: &[u8]) -> bool {
+        let needed = self.bytes.len() + more.len();
+        if needed > self.bytes.capacity() {
+            let capacity = (self.bytes.capacity() * 2).clamp(FIRST_BYTES, LONGEST_LINE).max(needed);
+            let taken = capacity.saturating_sub(FREE_BYTES);
+            if !self.budget.take(taken - self.taken) {
+                return false;
+            }
+            self.taken = taken;
+            self.bytes.reserve_exact(capacity - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(more);
+        true
+    }
+}
+
+impl Deref for LineBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for LineBytes {
+    fn drop(&mut self) {
+        if self.taken > 0 {
+            self.bytes = Vec::new();
+            self.budget.0.fetch_sub(self.taken, Ordering::Relaxed);
+            wh_client::memory::release();
+        }
+    }
+}
+
+/// One line.
+#[derive(Debug)]
+pub(super) enum Line {
+    /// All of it, without its end.
+    Whole(LineBytes),
+    /// It was longer than is taken, and was skipped.
+    TooLong,
+    /// The lines of all connections together were too long, and it was skipped.
+    NoMemory,
+    /// It did not end in time. What follows cannot be read.
+    TooSlow,
+}
+
+/// The next line; nothing at the end. Bytes after the last line end are ignored.
+pub(super) async fn next(reader: &mut (impl AsyncBufRead + Unpin), budget: &LineBudget) -> io::Result<Option<Line>> {
+    let mut line = LineBytes::new(budget);
+    let mut skipped = None;
+    let mut deadline = None;
     loop {
-        let buffer = reader.fill_buf().await?;
+        let buffer = match deadline {
+            // A connection may be silent between lines for as long as it likes.
+            None => reader.fill_buf().await?,
+            Some(deadline) => match tokio::time::timeout_at(deadline, reader.fill_buf()).await {
+                Ok(buffer) => buffer?,
+                Err(_) => return Ok(Some(Line::TooSlow)),
+            },
+        };
+        deadline = Some(deadline.unwrap_or_else(|| Instant::now() + LINE_TIMEOUT));
         if buffer.is_empty() {
             return Ok(None);
         }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', buffer);
         let taken = end.unwrap_or(buffer.len());
-        if line.len() + taken > LONGEST_LINE {
-            too_long = true;
-            line = Vec::new();
-        } else if !too_long {
-            line.extend_from_slice(&buffer[..taken]);
+        if skipped.is_none() {
+            if line.len() + taken > LONGEST_LINE {
+                skipped = Some(Line::TooLong);
+            } else if !line.push(&buffer[..taken]) {
+                skipped = Some(Line::NoMemory);
+            }
+            if skipped.is_some() {
+                line = LineBytes::new(budget);
+            }
         }
         reader.consume(end.map_or(taken, |end| end + 1));
         if end.is_some() {
-            return Ok(Some(if too_long { Line::TooLong } else { Line::Whole(line) }));
+            return Ok(Some(skipped.unwrap_or(Line::Whole(line))));
         }
     }
 }
@@ -41,7 +132,15 @@ pub(super) async fn next(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::BufReader;
+    use tokio::io::{AsyncWriteExt, BufReader};
+
+    /// The text of a line, or the reason why there is none.
+    fn shown(line: &Line) -> String {
+        match line {
+            Line::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+            other => format!("{other:?}"),
+        }
+    }
 
     #[tokio::test]
     async fn lines_come_one_by_one_and_one_that_is_too_long_is_passed_over() {
@@ -50,10 +149,39 @@ mod tests {
         text.extend(b"\nthree\nhalf");
         let mut reader = BufReader::with_capacity(7, text.as_slice());
         let mut lines = Vec::new();
-        while let Some(line) = next(&mut reader).await.unwrap() {
-            lines.push(line);
+        while let Some(line) = next(&mut reader, &LineBudget::default()).await.unwrap() {
+            lines.push(shown(&line));
         }
-        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
-        assert_eq!(lines, [whole("one"), whole(""), whole("two"), Line::TooLong, whole("three")]);
+        assert_eq!(lines, ["one", "", "two", "TooLong", "three"]);
+    }
+
+    #[tokio::test]
+    async fn all_lines_together_have_bounded_memory_and_short_ones_always_fit() {
+        let budget = LineBudget::default();
+        let mut long = vec![b'x'; LONGEST_LINE];
+        long.push(b'\n');
+        let mut held = Vec::new();
+        for _ in 0..SHARED_BYTES / LONGEST_LINE {
+            held.push(next(&mut long.as_slice(), &budget).await.unwrap().unwrap());
+        }
+        assert!(held.iter().all(|line| matches!(line, Line::Whole(_))));
+        assert!(matches!(next(&mut long.as_slice(), &budget).await.unwrap(), Some(Line::NoMemory)));
+        assert_eq!(shown(&next(&mut b"short\n".as_slice(), &budget).await.unwrap().unwrap()), "short");
+        held.pop();
+        assert!(matches!(next(&mut long.as_slice(), &budget).await.unwrap(), Some(Line::Whole(_))));
+        drop(held);
+        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_line_has_a_time_limit_from_its_first_byte_and_silence_has_none() {
+        let (mut peer, ours) = tokio::io::duplex(64);
+        let (mut reader, budget) = (BufReader::new(ours), LineBudget::default());
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert!(tokio::time::timeout(day, next(&mut reader, &budget)).await.is_err(), "silence");
+        peer.write_all(b"half").await.unwrap();
+        let asked = Instant::now();
+        assert!(matches!(next(&mut reader, &budget).await.unwrap(), Some(Line::TooSlow)));
+        assert_eq!(asked.elapsed(), LINE_TIMEOUT);
     }
 }

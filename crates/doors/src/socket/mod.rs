@@ -4,10 +4,11 @@
 mod attach;
 mod connection;
 mod lines;
+mod reader;
 mod subscribe;
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -19,12 +20,18 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 use wh_client::{Controller, Daemon, Opener, Session};
+use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
 
 use crate::admission::Admission;
 use crate::http::serve::{Closing, closed};
+use crate::slots::{Evicted, Slot, Slots, Table};
+use lines::LineBudget;
 
-/// Connections at once. Further ones wait in the system's queue.
-const MOST_CONNECTIONS: usize = 512;
+/// Connections of this user at once. For one more, one that waits for a request is closed.
+const MAX_CONNECTIONS: usize = 512;
+
+/// Connections of other users that are told at once that they are not admitted. Further ones are closed without an answer.
+const MAX_STRANGERS: usize = 16;
 
 /// Out of descriptors, say: others will be freed, and a tight loop would not help.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -36,6 +43,22 @@ pub(crate) struct Door {
     controller: Arc<dyn Controller>,
     started: Instant,
     closing: Closing,
+    lines: LineBudget,
+}
+
+/// State of a connection, by which one is chosen to be closed for another.
+#[derive(Debug)]
+struct Facts {
+    /// It has sent a request.
+    asked: bool,
+    /// Since when it has waited for a request; `None` while one is being answered, and for subscriptions and attached terminals.
+    idle_since: Option<Instant>,
+}
+
+/// The connection that is closed for a new one: of those that never asked, and else of those that wait, the one that has waited for longest.
+fn closed_first(table: &Table<Facts>) -> Option<u64> {
+    let idle = table.iter().filter_map(|(number, facts)| Some((facts.asked, facts.idle_since?, number)));
+    idle.min().map(|(_, _, number)| number)
 }
 
 impl Door {
@@ -86,22 +109,14 @@ pub async fn serve(
     controller: Arc<dyn Controller>,
     mut closing: Closing,
 ) {
-    let door = Door { daemon, controller, started: Instant::now(), closing: closing.clone() };
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let lines = LineBudget::default();
+    let door = Door { daemon, controller, started: Instant::now(), closing: closing.clone(), lines };
+    let slots = Slots::default();
+    let strangers = Arc::new(Semaphore::new(MAX_STRANGERS));
     loop {
-        let accept = async {
-            let place = Arc::clone(&places).acquire_owned().await.ok();
-            (place, listener.accept().await)
-        };
         tokio::select! {
-            (place, accepted) = accept => match accepted {
-                Ok((stream, _)) => {
-                    let door = door.clone();
-                    tokio::spawn(async move {
-                        welcome(stream, door).await;
-                        drop(place);
-                    });
-                }
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => welcome(stream, &door, &slots, &strangers),
                 Err(error) => {
                     debug!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_AGAIN).await;
@@ -112,8 +127,8 @@ pub async fn serve(
     }
 }
 
-/// Lets one in who is this user.
-async fn welcome(stream: UnixStream, door: Door) {
+/// Admits a connection of this user. Never waits: the next one is accepted after it.
+fn welcome(stream: UnixStream, door: &Door, slots: &Slots<Facts>, strangers: &Arc<Semaphore>) {
     let peer = match stream.peer_cred() {
         Ok(peer) => peer,
         Err(error) => return debug!(%error, "a connection without a peer"),
@@ -121,12 +136,77 @@ async fn welcome(stream: UnixStream, door: Door) {
     if peer.uid() != nix::unistd::geteuid().as_raw() {
         warn!(uid = peer.uid(), "another user was turned away");
         door.controller.refused_at_the_door("another_user", &format!("uid {}", peer.uid()));
-        return connection::turn_away(stream).await;
+        if let Ok(place) = Arc::clone(strangers).try_acquire_owned() {
+            tokio::spawn(async move {
+                connection::turn_away(stream).await;
+                drop(place);
+            });
+        }
+        return;
     }
+    let Some((slot, evicted)) = enter(slots) else { return refuse(stream) };
+    tokio::spawn(serve_one(stream, peer.pid(), door.clone(), slot, evicted));
+}
+
+/// A slot for a new connection, if need be that of one that waits for a request.
+fn enter(slots: &Slots<Facts>) -> Option<(Slot<Facts>, Evicted)> {
+    let mut table = slots.lock();
+    if table.len() >= MAX_CONNECTIONS {
+        let number = closed_first(&table)?;
+        table.evict(number);
+    }
+    drop(table);
+    Some(slots.enter(Facts { asked: false, idle_since: Some(Instant::now()) }))
+}
+
+/// Says that every connection is in use.
+fn refuse(stream: UnixStream) {
+    let message = format!("all {MAX_CONNECTIONS} connections are in use; close one, or try again");
+    let answer = Response::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message).encode();
+    // It fits into the buffer of a new connection; nobody waits for the peer.
+    let _ = stream.into_std().and_then(|mut stream| stream.write_all(&answer));
+}
+
+async fn serve_one(stream: UnixStream, pid: Option<i32>, door: Door, slot: Slot<Facts>, evicted: Evicted) {
     // Traced now: who connects may be gone, or have lost its supervisor, when it is asked for.
-    let (pid, pidfd) = (peer.pid().unwrap_or_default(), peer_pidfd(&stream));
+    let (pid, pidfd) = (pid.unwrap_or_default(), peer_pidfd(&stream));
     let opener = tokio::task::spawn_blocking(move || Opener::trace(pid, pidfd.as_ref()));
-    if let Err(error) = connection::converse(stream, opener, door).await {
+    let ended = tokio::select! {
+        ended = connection::converse(stream, opener, door, &slot) => ended,
+        _ = evicted => return debug!("a connection was closed to make room"),
+    };
+    if let Err(error) = ended {
         debug!(%error, "a connection broke");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_server_closes_who_waits_longest_and_those_first_that_never_asked() {
+        let slots = Slots::default();
+        let mut open: Vec<_> = (0..MAX_CONNECTIONS).map(|_| enter(&slots).unwrap()).collect();
+        let is_open = |(_, evicted): &mut (Slot<Facts>, Evicted)| {
+            evicted.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
+        };
+        // All but the last two have asked; the first of all waits for longest.
+        for (slot, _) in &open[..MAX_CONNECTIONS - 2] {
+            slot.update(|facts| facts.asked = true);
+        }
+        let mut late = Vec::new();
+        for gone in [MAX_CONNECTIONS - 2, MAX_CONNECTIONS - 1] {
+            late.push(enter(&slots).unwrap());
+            late.last().unwrap().0.update(|facts| facts.idle_since = None);
+            assert!(!is_open(&mut open[gone]));
+        }
+        assert!(open[..MAX_CONNECTIONS - 2].iter_mut().all(is_open));
+        late.push(enter(&slots).unwrap());
+        assert!(!is_open(&mut open[0]) && is_open(&mut open[1]));
+        for (slot, _) in open.iter().chain(&late) {
+            slot.update(|facts| facts.idle_since = None);
+        }
+        assert!(enter(&slots).is_none(), "nobody is closed who is being answered");
     }
 }

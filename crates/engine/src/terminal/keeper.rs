@@ -13,6 +13,9 @@ use wh_screen::{keys, mouse, paste, render};
 
 use super::ScreenSpec;
 
+/// Cells that a screen has to lose for its memory to be returned to the system.
+const LARGE_SHRINK: usize = 100_000;
+
 pub(super) struct Keeper {
     pub session: Session,
     screen: Option<Screen>,
@@ -105,8 +108,14 @@ impl Keeper {
     /// Resizes the screen. What it then shows is a new frame.
     pub fn resize(&mut self, size: Size, now: Instant) -> Vec<Effect> {
         if let Some(screen) = &mut self.screen {
+            let cells = |size: Size| usize::from(size.columns) * usize::from(size.rows);
+            let before = cells(screen.vt.size());
             screen.vt.resize(size);
             screen.changed();
+            if cells(size) + LARGE_SHRINK < before {
+                screen.before = None;
+                wh_client::memory::release();
+            }
         }
         self.handle(Input::Output(Output { updates: 0, loose: true }), now)
     }

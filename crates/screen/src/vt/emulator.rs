@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use alacritty_terminal::event::{Event, EventListener};
-use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::grid::{Dimensions, Row};
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term, TermMode};
@@ -61,8 +61,24 @@ impl Emulator {
     }
 
     pub fn resize(&mut self, size: Size) {
+        let before = (self.term.columns(), self.term.screen_lines());
         self.term.resize(Grid(size));
         self.region = 0..i32::from(size.rows);
+        if usize::from(size.columns) * 2 <= before.0 || usize::from(size.rows) * 2 <= before.1 {
+            self.shrink();
+        }
+    }
+
+    /// Frees the memory of a screen that was larger: the emulator keeps rows that it does not show any more, and the width that each row
+    /// once had. The screen that is not shown now (the primary one behind an alternate one) cannot be reached.
+    fn shrink(&mut self) {
+        let grid = self.term.grid_mut();
+        grid.truncate();
+        let columns = grid.columns();
+        for line in grid.topmost_line().0..=grid.bottommost_line().0 {
+            let row = &mut grid[Line(line)];
+            *row = Row::from_vec(row[..].to_vec(), columns);
+        }
     }
 
     /// DECSTR, which the emulator does not know: modes, margins and looks as at first; text and cursor stay.

@@ -171,6 +171,22 @@ fn a_fingerprint_stays_what_it_was() {
 }
 
 #[test]
+fn a_screen_that_became_much_smaller_shows_the_same_lines_and_history() {
+    let mut vt = Vt::new(Size { columns: 400, rows: 50 }, 100);
+    for line in 0..90 {
+        vt.feed(format!("\x1b[3{}mline {line}\r\n", line % 8).as_bytes());
+    }
+    vt.resize(Size { columns: 20, rows: 4 });
+    assert_eq!(render::plain(&vt.frame()), "line 87\nline 88\nline 89\n");
+    assert_eq!(vt.frame().rows[0][0].style.foreground, Color::Indexed(7));
+    // What had scrolled out of the screen comes back, and there is room for more.
+    vt.resize(Size { columns: 20, rows: 95 });
+    assert!(render::plain(&vt.frame()).starts_with("line 0\nline 1\n"));
+    vt.feed(b"more");
+    assert!(render::plain(&vt.frame()).contains("line 89\nmore"));
+}
+
+#[test]
 fn a_resize_wraps_lines_anew() {
     let mut vt = vt(8, 4);
     vt.feed(b"0123456789abcdef");

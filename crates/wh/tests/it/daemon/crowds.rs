@@ -1,12 +1,23 @@
 //! Neighbours and noise: connections that say nothing, lines that do not end, descriptors and sizes that nobody wants. The owner is served.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde_json::json;
 use wh_testkit::{eventually, process, tools};
 
-use super::House;
+use super::{House, stdin};
+
+/// Resident memory of the daemon, in bytes.
+fn memory(house: &House) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", house.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
+}
 
 /// How long a command may take: less than the 30 s after which a server closes a connection that says nothing.
 const IN_TIME: Duration = Duration::from_secs(25);
@@ -91,4 +102,116 @@ fn the_owner_is_served_while_another_user_holds_300_unfinished_requests() {
     }
     eventually("the others have few connections", || (neighbour.open() <= 32).then_some(()));
     assert_eq!(house.get("/sessions").status, 200);
+}
+
+#[test]
+fn a_thousand_idle_connections_at_the_socket_keep_nobody_out() {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    if hard < 3000 {
+        tools::skip("a thousand connections need more descriptors", true);
+        return;
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, soft.max(3000), hard).unwrap();
+    let house = House::new();
+    let session = house.demo("a", 0);
+    // One that works stays: those go first that never asked.
+    let mut works = house.talk();
+    assert_eq!(works.ask("health", &json!({}))["status"], "ok");
+    let idle: Vec<UnixStream> = (0..1000).map(|_| UnixStream::connect(house.socket()).unwrap()).collect();
+    assert_eq!(house.talk().ask("health", &json!({}))["status"], "ok");
+    assert_eq!(house.control(&stdin(&session, "one", "hello"))["result"], "ok");
+    house.receipt(&session, "one");
+    in_time(&house, &["control", "send", "a", "hello", "--timeout", "30"]);
+    assert_eq!(works.ask("health", &json!({}))["status"], "ok");
+    drop(idle);
+}
+
+#[test]
+fn unfinished_lines_take_bounded_memory_and_it_is_returned() {
+    const MANY: usize = 12;
+    let house = House::new();
+    let before = memory(&house);
+    let half = vec![b'x'; 7_900_000];
+    let mut lines: Vec<_> = (0..MANY).map(|_| house.talk()).collect();
+    for line in &mut lines {
+        line.write(&half);
+    }
+    let meanwhile = memory(&house).saturating_sub(before);
+    assert!(meanwhile < 56 << 20, "{meanwhile} bytes for {MANY} lines of {} bytes", half.len());
+    // Short requests are answered meanwhile; a long one is told to come again, and its connection goes on.
+    assert_eq!(house.talk().ask("health", &json!({}))["status"], "ok");
+    let last = lines.last_mut().unwrap();
+    last.write(b"\n");
+    assert_eq!(last.line()["error"]["code"], "BUSY");
+    assert_eq!(last.ask("health", &json!({}))["status"], "ok");
+    drop(lines);
+    eventually("the memory is returned", || (memory(&house) < before + (16 << 20)).then_some(()));
+}
+
+#[test]
+fn a_peer_that_passes_descriptors_is_answered_and_they_are_closed() {
+    if !tools::present(&["python3"]) {
+        return;
+    }
+    let house = House::new();
+    let open = || fs::read_dir(format!("/proc/{}/fd", house.pid())).unwrap().count();
+    assert_eq!(house.talk().ask("health", &json!({}))["status"], "ok");
+    let before = open();
+    // All of it is there when the daemon reads: it stands still meanwhile.
+    let script = "
+import os, signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(60)
+s.connect(sys.argv[1])
+reader = s.makefile()
+line = sys.argv[3].encode() + b'\\n'
+s.sendall(line); reader.readline()
+os.kill(int(sys.argv[2]), signal.SIGSTOP)
+try:
+    socket.send_fds(s, [line[:1]], [0, 1, 2])
+    s.sendall(line[1:9])
+    socket.send_fds(s, [line[9:12]], [0])
+    s.sendall(line[12:])
+finally:
+    os.kill(int(sys.argv[2]), signal.SIGCONT)
+print(reader.readline())
+";
+    let health = json!({ "version": 1, "request_id": "h", "command": "health" }).to_string();
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .arg(house.socket())
+        .args([house.pid().to_string(), health])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains(r#""status":"ok""#), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    eventually("the descriptors are closed", || (open() <= before).then_some(()));
+}
+
+#[test]
+fn a_terminal_of_an_impossible_size_changes_nothing_and_a_large_screen_gives_its_memory_back() {
+    let house = House::new();
+    let session = house.create(json!({ "command": ["sh", "-c", "seq 1 4000; cat"], "name": "a" }));
+    house.wait(&session, "screen_contains \"4000\"");
+    let size = || {
+        let state = house.get(&format!("/sessions/{}/control/screen", session.id)).json();
+        (state["width"].clone(), state["height"].clone())
+    };
+    let first = size();
+    let before = memory(&house);
+    let mut talk = house.talk();
+    let wanted = json!({ "session_id": session.id, "size": { "width": 65535, "height": 65535 } });
+    assert_eq!(talk.ask("attach", &wanted)["status"], "ok");
+    assert_eq!(size(), first);
+    drop(talk);
+    let resize = |size: &str| {
+        let (cols, rows) = size.split_once('x').unwrap();
+        let body = json!({ "cols": cols.parse::<u16>().unwrap(), "rows": rows.parse::<u16>().unwrap() });
+        let answer = house.post(&format!("/sessions/{}/control/resize", session.id), body);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
+    resize("1000x500");
+    assert!(memory(&house) > before + (24 << 20), "it was large");
+    resize("80x24");
+    eventually("the memory is returned", || (memory(&house) < before + (16 << 20)).then_some(()));
 }
