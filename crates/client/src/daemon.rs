@@ -1,6 +1,7 @@
 //! The handle on a daemon: its sessions, and what can be asked of one. A door holds it as [`Daemon`]; the engine is behind
 //! it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -41,6 +42,24 @@ pub trait Daemon: Send + Sync {
     /// The one of this id.
     fn session_by_id(&self, id: &str) -> Option<Arc<Session>> {
         self.session(id).filter(|session| session.id == id)
+    }
+
+    /// The one of this id or name among the sessions of these teams; names as for [`session`](Self::session).
+    fn session_of(&self, id_or_name: &str, teams: &BTreeSet<String>) -> Option<Arc<Session>> {
+        let mut all = self.sessions();
+        all.retain(|one| teams.contains(&one.team));
+        let named = |one: &&Arc<Session>| one.name() == id_or_name;
+        let by_id = all.iter().find(|one| one.id == id_or_name);
+        by_id
+            .or_else(|| all.iter().rev().filter(|one| one.ended().is_none()).find(named))
+            .or_else(|| all.iter().rev().find(named))
+            .cloned()
+    }
+
+    /// The ids and names of the sessions of these teams that were an earlier daemon's and are about to be here again.
+    fn returning_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)> {
+        let _ = teams;
+        Vec::new()
     }
 
     /// The names of those that were an earlier daemon's and are about to be here again.
@@ -90,6 +109,9 @@ pub trait Controller: Send + Sync {
 
     /// Writes down that another interface has refused a caller of a session.
     fn refused_caller(&self, session: &Session, action: ControlKind, refusal: &CallerRefusal);
+
+    /// The teams that these credentials are of, and the default team.
+    fn teams_shown(&self, credentials: Vec<Credential>) -> BoxFuture<'_, BTreeSet<String>>;
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;

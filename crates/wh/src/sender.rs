@@ -26,7 +26,9 @@ pub fn send(how: &How, session: &str, message: &Message) -> Result<ControlAck, F
         let token = Teams::open(&teams).and_then(|teams| teams.credential(team, &member));
         token.map(|token| Credential(token.as_str().to_owned())).map_err(|error| error.to_string())
     };
+    let shown = place.clone();
     let sender = Sends::new(place.socket(), &how.member, prove)
+        .shows(move || shown.credentials())
         .tries(message.wish.kind(), how.tries())
         .texts(|long| {
             let references = References::new(long.base, long.longest)?;

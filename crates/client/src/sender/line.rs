@@ -16,6 +16,7 @@ pub struct Line {
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     asked: u64,
+    shown: Vec<Credential>,
 }
 
 /// Why there is no answer.
@@ -36,7 +37,12 @@ impl Line {
     /// Connects to this socket.
     pub async fn open(socket: &Path) -> Result<Self, LineError> {
         let (reader, writer) = UnixStream::connect(socket).await.map_err(LineError::Unreachable)?.into_split();
-        Ok(Self { reader: BufReader::new(reader), writer, asked: 0 })
+        Ok(Self { reader: BufReader::new(reader), writer, asked: 0, shown: Vec::new() })
+    }
+
+    /// Shows these credentials with every request from now on, so that it may be about sessions of their teams.
+    pub fn show(&mut self, credentials: Vec<Credential>) {
+        self.shown = credentials;
     }
 
     /// Asks for something, and waits for the answer for as long as it takes.
@@ -50,6 +56,7 @@ impl Line {
         self.asked += 1;
         let mut request = Request::new(self.asked.to_string(), command, payload);
         request.credential = credential;
+        request.more_credentials.clone_from(&self.shown);
         self.writer.write_all(&request.encode()).await.map_err(broken)?;
         let mut line = Vec::new();
         if self.reader.read_until(b'\n', &mut line).await.map_err(broken)? == 0 {

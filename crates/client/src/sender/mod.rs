@@ -69,6 +69,7 @@ pub struct LongText<'a> {
 }
 
 type Prove = dyn Fn(&str) -> Result<Credential, String> + Send + Sync;
+type Show = dyn Fn() -> Vec<Credential> + Send + Sync;
 type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
 type Tell = dyn Fn(&Note<'_>) + Send + Sync;
 type Warn = dyn Fn(&str) + Send + Sync;
@@ -78,6 +79,7 @@ pub struct Sender {
     socket: PathBuf,
     member: String,
     prove: Box<Prove>,
+    show: Box<Show>,
     write: Option<Box<Write>>,
     tell: Box<Tell>,
     warn: Box<Warn>,
@@ -103,6 +105,7 @@ impl Sender {
             socket: socket.into(),
             member: member.into(),
             prove: Box::new(prove),
+            show: Box::new(Vec::new),
             write: None,
             tell: Box::new(|_| {}),
             warn: Box::new(|_| {}),
@@ -114,6 +117,13 @@ impl Sender {
     #[must_use]
     pub fn tries(mut self, kind: ControlKind, tries: Tries) -> Self {
         self.tries.insert(kind, tries);
+        self
+    }
+
+    /// The credentials with which sessions are looked up, one for each team at least; without it only sessions of the default team are found.
+    #[must_use]
+    pub fn shows(mut self, show: impl Fn() -> Vec<Credential> + Send + Sync + 'static) -> Self {
+        self.show = Box::new(show);
         self
     }
 
@@ -222,7 +232,9 @@ impl Course<'_> {
         if !able {
             return Err(SendError::Unable { server: capabilities.server, kind });
         }
+        line.show((self.sender.show)());
         let seen: Seen = line.ask("session", json!({ "session_id": self.key.session_id }), None).await?;
+        line.show(Vec::new());
         self.key.session_id = seen.session.session_id;
         self.key.agent_id = seen.session.agent_id;
         self.key.team = seen.session.team;

@@ -21,15 +21,15 @@ impl Gate {
             return Err(Refused::NotTheSender { claimed: request.sender.clone(), proven: by.clone() });
         }
         let (team, role) = self.membership(by, &key.team)?;
-        if let Some(target) = target {
-            let elsewhere = target.team != key.team || target.session_id != key.session_id;
-            if elsewhere {
-                return Err(Refused::NoSession { session_id: key.session_id.clone(), team: key.team.clone() });
-            }
-        }
+        // A session of another team is treated like none, also by the rules: its own names would tell that it is there.
+        let elsewhere = target.is_some_and(|target| target.team != key.team || target.session_id != key.session_id);
+        let target = target.filter(|_| !elsewhere);
         let own_names = [key.session_id.as_str(), key.agent_id.as_str()];
         let names: Vec<&str> = target.map(names).unwrap_or_else(|| own_names.to_vec());
         let by = self.apply_rules(by, team, role, action, &names)?;
+        if elsewhere {
+            return Err(Refused::no_session(key));
+        }
         if let Some(target) = target.filter(|target| target.agent_id != key.agent_id) {
             return Err(Refused::OtherAgent {
                 session_id: key.session_id.clone(),

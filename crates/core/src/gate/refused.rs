@@ -1,6 +1,6 @@
 //! Why a message may not go on.
 
-use wh_wire::socket::ControlResult;
+use wh_wire::socket::{ControlKey, ControlResult};
 
 use super::policy::MemberId;
 use crate::caller::CallerRefusal;
@@ -140,6 +140,11 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// There is no such session in the team that the message names.
+    pub fn no_session(key: &ControlKey) -> Self {
+        Self::NoSession { session_id: key.session_id.clone(), team: key.team.clone() }
+    }
+
     /// The result of the acknowledgement.
     pub fn result(&self) -> ControlResult {
         match self {

@@ -1,5 +1,6 @@
 //! One connection: its requests, one after the other, and their answers.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,13 +119,18 @@ pub(super) async fn converse(
             }
         };
         let id = request.request_id.clone();
-        let response = match Command::read(&request) {
+        let command = Command::read(&request);
+        let teams = match &command {
+            Err(_) | Ok(Command::Control(_) | Command::Capabilities | Command::Health) => BTreeSet::new(),
+            Ok(_) => door.controller.teams_shown(request.credentials().cloned().collect()).await,
+        };
+        let response = match command {
             Err(failure) => Response::failed(id, failure.code, failure.message),
-            Ok(Command::Subscribe(wanted)) => match find(&door, &wanted.session_id) {
+            Ok(Command::Subscribe(wanted)) => match find(&door, &wanted.session_id, &teams) {
                 Ok(session) => return subscribe::stream(&door, &session, wanted, &id, reader, writer).await,
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
-            Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id) {
+            Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id, &teams) {
                 Ok(session) => match attach::may(&door, &session, &*caller.opener().await) {
                     Ok(surface) => return attach::serve(&door, &session, surface, wanted, &id, reader, writer).await,
                     Err(failure) => Response::failed(id, failure.code, failure.message),
@@ -133,24 +139,25 @@ pub(super) async fn converse(
             },
             Ok(command) => {
                 let caller = Caller { credential: request.credential, opener: Some(caller.opener().await) };
-                answer(&door, &id, command, caller).await
+                answer(&door, &id, command, caller, &teams).await
             }
         };
         send(&mut writer, &response.encode()).await?;
     }
 }
 
-fn find(door: &Door, id: &str) -> Result<Arc<Session>, Failure> {
+/// The session of this id or name among those of these teams. One of another team is answered like one that does not exist.
+fn find(door: &Door, id: &str, teams: &BTreeSet<String>) -> Result<Arc<Session>, Failure> {
     // Asked first: one that comes back in between is then there.
-    let returning = door.daemon.is_returning(id);
+    let returning = door.daemon.returning_of(teams).iter().any(|(own, name)| own == id || name == id);
     let missing = || match returning {
         true => Failure::new(ErrorCode::Busy, CreateError::Returning(id.to_owned()).to_string()),
         false => Failure::new(ErrorCode::SessionNotFound, format!("there is no session {id:?}")),
     };
-    door.daemon.session(id).ok_or_else(missing)
+    door.daemon.session_of(id, teams).ok_or_else(missing)
 }
 
-async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Response {
+async fn answer(door: &Door, id: &str, command: Command, caller: Caller, teams: &BTreeSet<String>) -> Response {
     match command {
         Command::Control(request) => match door.controller.control(request, caller).await {
             Ok(ack) => Response::ok(id, &ack),
@@ -169,21 +176,26 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
         ),
         Command::List(wanted) => {
             let mut sessions = Vec::new();
+            let wanted = |team: &String| wanted.team.as_ref().is_none_or(|wanted| wanted == team);
+            let teams: BTreeSet<String> = teams.iter().filter(|team| wanted(team)).cloned().collect();
             for session in door.daemon.sessions() {
-                if wanted.team.as_ref().is_none_or(|team| *team == session.team) {
+                if teams.contains(&session.team) {
                     sessions.push(summary(&session).await);
                 }
             }
-            Response::ok(id, &Listed { sessions, returning: door.daemon.returning() })
+            let mut returning: Vec<String> =
+                door.daemon.returning_of(&teams).into_iter().map(|(_, name)| name).collect();
+            returning.sort_unstable();
+            Response::ok(id, &Listed { sessions, returning })
         }
-        Command::Session(wanted) => match find(door, &wanted.session_id) {
+        Command::Session(wanted) => match find(door, &wanted.session_id, teams) {
             Ok(session) => {
                 let questions = questions_of(session.conversation.as_ref()).await;
                 Response::ok(id, &Seen { session: summary(&session).await, questions })
             }
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
-        Command::Create(create) => match self::create(door, create, &caller).await {
+        Command::Create(create) => match self::create(door, create, &caller, teams).await {
             Ok(Made { session, duplicate }) => {
                 Response::ok(id, &Created { session: summary(&session).await, duplicate })
             }
@@ -195,8 +207,13 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller) -> Resp
     }
 }
 
-async fn create(door: &Door, create: Create, caller: &Caller) -> Result<Made, Failure> {
+async fn create(door: &Door, create: Create, caller: &Caller, teams: &BTreeSet<String>) -> Result<Made, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
+    if let Some(team) = create.team.as_ref().filter(|team| !teams.contains(*team)) {
+        // The same whether or not there is such a team.
+        let message = format!("a session of team {team:?} needs the token of one of its members");
+        return Err(Failure::new(ErrorCode::Unauthorized, message));
+    }
     let directory = directory(create.cwd).map_err(invalid)?;
     let size = match create.size {
         Some(size) => {

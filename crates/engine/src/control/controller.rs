@@ -2,7 +2,8 @@
 //! authorisation → has it been heard before → is the session live → durable entry → execution → durable result → acknowledgement.
 //! What was not executed never counts as a repetition. What was under way when wh ended is said to be so, and never tried again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tracing::{Instrument, info_span, warn};
@@ -13,14 +14,14 @@ use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
 use wh_core::request::RequestId;
 use wh_wire::socket::{
     COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent,
-    ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, Failure, LONGEST_LINE,
+    ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, Credential, Failure, LONGEST_LINE,
     Limits as SaidLimits, VERSION,
 };
 
 use super::audit::{Act, Audit, Event};
 use super::content_ref::References;
 use super::execute::{self, Came, Deed, Outcome};
-use super::teams::Teams;
+use super::teams::{DEFAULT_TEAM, Teams};
 use crate::store::{Begun, Entry as StoredEntry, Key, State, Store};
 
 /// How long an execution may take before its sender is told that it is not known yet: less than a sender waits.
@@ -112,6 +113,19 @@ impl Port for Controller {
         event.error = Some(refused.code().to_owned());
         event.detail = Some(refused.to_string());
         self.0.audit.record(event);
+    }
+
+    fn teams_shown(&self, credentials: Vec<Credential>) -> BoxFuture<'_, BTreeSet<String>> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            let mut shown = BTreeSet::from([DEFAULT_TEAM.to_owned()]);
+            if !credentials.is_empty() {
+                // Files are looked at.
+                let look = tokio::task::spawn_blocking(move || inner.teams_of(&credentials)).await;
+                shown.extend(look.unwrap_or_default());
+            }
+            shown
+        })
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -224,12 +238,23 @@ impl Inner {
         problem.ack(timestamp(now)).ok_or_else(|| problem.failure())
     }
 
-    /// Who asks, as far as the connection proves it, and what is allowed to whom: both as the teams are now.
-    fn look(&self, caller: &Caller) -> (Principal, Gate) {
+    /// The teams, as their files are now.
+    fn teams(&self) -> MutexGuard<'_, Teams> {
         let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = teams.refresh() {
             warn!(%error, "the teams cannot be read anew");
         }
+        teams
+    }
+
+    fn teams_of(&self, credentials: &[Credential]) -> Vec<String> {
+        let teams = self.teams();
+        credentials.iter().filter_map(|credential| teams.verify(&credential.0)).map(|member| member.team).collect()
+    }
+
+    /// Who asks, as far as the connection proves it, and what is allowed to whom: both as the teams are now.
+    fn look(&self, caller: &Caller) -> (Principal, Gate) {
+        let teams = self.teams();
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
         let origin = caller.opener.as_ref().map(|opener| opener.origin()).unwrap_or_default();
         let principal = Principal { member, origin: self.daemon.resolve(origin) };
@@ -238,8 +263,11 @@ impl Inner {
 
     async fn decide(self: &Arc<Self>, request: &ControlRequest, principal: &Principal, gate: &Gate) -> Verdict {
         // Asked first: one that comes back in between is then there.
-        let returning = self.daemon.is_returning(&request.key.session_id);
-        let session = self.daemon.session_by_id(&request.key.session_id);
+        let key = &request.key;
+        let own_team = BTreeSet::from([key.team.clone()]);
+        let returning = self.daemon.returning_of(&own_team).iter().any(|(id, _)| *id == key.session_id);
+        // One of another team is answered like one that does not exist.
+        let session = self.daemon.session_by_id(&key.session_id).filter(|session| session.team == key.team);
         let target = session.as_deref().map(target);
         let admitted = match gate.admit(request, principal, target.as_ref(), SystemTime::now()) {
             Ok(admitted) => admitted,
@@ -251,7 +279,7 @@ impl Inner {
             Ok(None) => {}
             Err(error) => return failed("what was heard before cannot be read; nothing was done", &error),
         }
-        if let Err(came) = execute::liveness(session.as_deref(), returning, &request.action).await {
+        if let Err(came) = execute::liveness(session.as_deref(), returning, request).await {
             return verdict(&came);
         }
         let deed = match self.deed(request).await {
@@ -264,8 +292,7 @@ impl Inner {
             return Verdict::from(&refused);
         }
         let (Some(session), Ok(id)) = (session, RequestId::new(request.key.request_id.as_str())) else {
-            let (detail, error) = (Some("there is no such session".to_owned()), Some("no_session"));
-            return Verdict { result: ControlResult::NotFound, duplicate: false, detail, error };
+            return Verdict::from(&Refused::no_session(&request.key));
         };
         let fingerprint = admitted.fingerprint.as_str().to_owned();
         match self.store.begin(key.clone(), fingerprint, SystemTime::now()).await {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use wh_client::{Conversation, Session, Surface, Unanswered};
+use wh_core::gate::Refused;
 use wh_core::gate::dedupe::Reached;
 use wh_core::input::{Gesture, KeyPress};
 use wh_core::request::RequestId;
@@ -13,7 +14,7 @@ use wh_core::space::event::Activity;
 use wh_core::space::question::{Answer, Meaning};
 use wh_core::space::receipt::{Receipt, Stage};
 use wh_core::space::{ItemId, ParticipantId};
-use wh_wire::socket::{ControlAction, ControlAnswer, ControlResult, Decision};
+use wh_wire::socket::{ControlAction, ControlAnswer, ControlRequest, ControlResult, Decision};
 
 /// How often it is looked whether a program that did not read has read.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -52,12 +53,14 @@ pub(super) enum Deed {
 
 /// Whether a session can take a message now. What it cannot take has used nothing up. `returning`: if there is none, one may come
 /// back that an earlier daemon had.
-pub(super) async fn liveness(session: Option<&Session>, returning: bool, action: &ControlAction) -> Result<(), Came> {
+pub(super) async fn liveness(session: Option<&Session>, returning: bool, request: &ControlRequest) -> Result<(), Came> {
+    let action = &request.action;
     let Some(session) = session else {
         if returning {
             return Err(Came::nothing(ControlResult::Busy, "the session is being brought back", "busy"));
         }
-        return Err(Came::nothing(ControlResult::NotFound, "there is no such session", "no_session"));
+        let none = Refused::no_session(&request.key);
+        return Err(Came::nothing(none.result(), none.to_string(), none.code()));
     };
     if let Some((_, _)) = session.ended() {
         return Err(Came::nothing(ControlResult::NotLive, "the session has ended", "ended"));

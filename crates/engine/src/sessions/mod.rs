@@ -9,7 +9,7 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -100,8 +100,8 @@ pub struct Sessions {
     all: RwLock<BTreeMap<u64, Arc<Kept>>>,
     next: std::sync::atomic::AtomicU64,
     stopping: AtomicBool,
-    /// Those of an earlier daemon that are not here yet: their names by their ids.
-    returning: watch::Sender<HashMap<String, String>>,
+    /// Sessions of an earlier daemon that are not here yet: names and teams by ids.
+    returning: watch::Sender<HashMap<String, (String, String)>>,
     /// Which wish has made which.
     made: Made,
     /// Where each session comes from, listed or not.
@@ -355,13 +355,19 @@ impl Daemon for Sessions {
     }
 
     fn returning(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.returning.borrow().values().cloned().collect();
+        let mut names: Vec<String> = self.returning.borrow().values().map(|(name, _)| name.clone()).collect();
         names.sort_unstable();
         names
     }
 
     fn is_returning(&self, wanted: &str) -> bool {
-        self.returning.borrow().iter().any(|(id, name)| id == wanted || name == wanted)
+        self.returning.borrow().iter().any(|(id, (name, _))| id == wanted || name == wanted)
+    }
+
+    fn returning_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)> {
+        let returning = self.returning.borrow();
+        let own = returning.iter().filter(|(_, (_, team))| teams.contains(team));
+        own.map(|(id, (name, _))| (id.clone(), name.clone())).collect()
     }
 
     fn lineage(&self, id: &str) -> Option<Arc<Lineage>> {

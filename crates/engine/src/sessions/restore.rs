@@ -78,7 +78,8 @@ impl Sessions {
                 recalled.past += 1;
             } else {
                 let name = self.reserve(&record.name);
-                self.returning.send_modify(|all| drop(all.insert(record.id.clone(), record.name.clone())));
+                let returning = (record.name.clone(), record.team.clone());
+                self.returning.send_modify(|all| drop(all.insert(record.id.clone(), returning)));
                 recalled.living.push((number, record, name));
             }
         }

@@ -64,6 +64,7 @@ pub fn person() -> Result<Person, Failure> {
 
 async fn show(place: Place, session: String, person: Person, keys: Keys) -> Result<ExitCode, Failure> {
     let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
+    line.show(place.credentials());
     let size = person.size();
     let payload = json!({ "session_id": session, "size": { "width": size.columns, "height": size.rows } });
     let attached: Attached = line.ask("attach", payload, None).await.map_err(unanswered)?;

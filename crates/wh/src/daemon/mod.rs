@@ -15,7 +15,9 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+use wh_engine::control::teams::Teams;
 use wh_pipe::Left;
+use wh_wire::socket::{Credential, MAX_CREDENTIALS};
 
 use crate::ending::not_ended;
 use crate::failure::{Failure, code};
@@ -113,6 +115,12 @@ impl Place {
     /// Who is in which team.
     pub fn teams(&self) -> PathBuf {
         self.config.join("teams")
+    }
+
+    /// A credential of each team of which this user can read one.
+    pub fn credentials(&self) -> Vec<Credential> {
+        let tokens = Teams::open(self.teams()).map(|teams| teams.credentials()).unwrap_or_default();
+        tokens.into_iter().take(MAX_CREDENTIALS).map(|token| Credential(token.as_str().to_owned())).collect()
     }
 
     /// What was controlled, and by whom: the daemon's own account.

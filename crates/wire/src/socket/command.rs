@@ -36,7 +36,7 @@ pub enum Command {
 /// Asks for the sessions that the caller may know of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct List {
-    /// Of this team; the caller's own when absent.
+    /// Of this team; of all teams whose credentials are shown when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
 }

@@ -11,6 +11,9 @@ pub const VERSION: u64 = 1;
 /// The request id of an answer to a line in which none could be read.
 pub const UNKNOWN_REQUEST: &str = "unknown";
 
+/// Credentials in one request, beside the first.
+pub const MAX_CREDENTIALS: usize = 256;
+
 /// One request: one line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Request {
@@ -21,6 +24,9 @@ pub struct Request {
     /// Who asks, proven.
     #[serde(rename = "token", skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
+    /// Further credentials of the caller: with them it sees the sessions of several teams.
+    #[serde(rename = "tokens", skip_serializing_if = "Vec::is_empty")]
+    pub more_credentials: Vec<Credential>,
     /// What is asked for.
     pub command: String,
     /// The command's own fields.
@@ -48,6 +54,7 @@ impl Request {
             version: VERSION,
             request_id: request_id.into(),
             credential: None,
+            more_credentials: Vec::new(),
             command: command.into(),
             payload,
             rest: Map::new(),
@@ -83,11 +90,26 @@ impl Request {
             Some(Value::String(token)) => Some(Credential(token)),
             Some(_) => return Err(invalid(&request_id, "token must be a text".to_owned())),
         };
+        let more_credentials = match fields.remove("tokens") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(tokens) => match Vec::deserialize(tokens) {
+                Ok(tokens) if tokens.len() <= MAX_CREDENTIALS => tokens,
+                _ => {
+                    let message = format!("tokens must be a list of at most {MAX_CREDENTIALS} texts");
+                    return Err(invalid(&request_id, message));
+                }
+            },
+        };
         let payload = match fields.remove("payload") {
             None | Some(Value::Null) => Value::Object(Map::new()),
             Some(payload) => payload,
         };
-        Ok(Self { version, request_id, credential, command, payload, rest: fields })
+        Ok(Self { version, request_id, credential, more_credentials, command, payload, rest: fields })
+    }
+
+    /// All credentials that are shown.
+    pub fn credentials(&self) -> impl Iterator<Item = &Credential> {
+        self.credential.iter().chain(&self.more_credentials)
     }
 
     /// The request as a line, with its end.

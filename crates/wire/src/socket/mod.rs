@@ -17,7 +17,9 @@ pub use control::{
     CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
     ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Decision, Meta,
 };
-pub use envelope::{Body, Credential, ErrorCode, Failure, Request, Response, UNKNOWN_REQUEST, VERSION};
+pub use envelope::{
+    Body, Credential, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, UNKNOWN_REQUEST, VERSION,
+};
 pub use stream::{Cursor, StreamLine};
 
 /// Bytes of one line. A text of a megabyte fits even if each of its bytes has to be escaped.

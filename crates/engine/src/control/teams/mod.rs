@@ -154,6 +154,14 @@ impl Teams {
         credential::read(&self.credential_path(team, member))
     }
 
+    /// A credential of each team of which one can be read, for a client of the same user.
+    pub fn credentials(&self) -> Vec<Token> {
+        let of_team = |(team, members): (&String, &wh_core::gate::Team)| {
+            members.members.keys().find_map(|member| self.credential(team, member).ok())
+        };
+        self.policy.teams.iter().filter_map(of_team).collect()
+    }
+
     fn credential_path(&self, team: &str, member: &str) -> PathBuf {
         self.root.join(team).join("credentials").join(format!("{member}.token"))
     }

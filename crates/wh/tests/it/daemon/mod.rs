@@ -18,6 +18,7 @@ mod sender;
 mod shells;
 mod socket;
 mod stalled;
+mod teams;
 mod unread;
 
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use wh_wire::control::EventBody;
 use wh_wire::socket::{
-    COMMANDS, Command, Create, Cursor, ErrorCode, Failure, Request, Response, StreamLine, Subscribe,
+    COMMANDS, Command, Create, Cursor, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, StreamLine, Subscribe,
 };
 
 fn refusal(line: &str) -> (String, ErrorCode, String) {
@@ -25,6 +25,23 @@ fn a_request_is_read_with_what_this_version_does_not_know() {
     assert_eq!(request.credential.as_ref().map(|credential| credential.0.as_str()), Some("secret"));
     assert!(!format!("{request:?}").contains("secret"));
     assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+}
+
+#[test]
+fn several_credentials_may_be_shown_and_none_is_printed() {
+    let line =
+        br#"{"version":1,"request_id":"r","command":"list","token":"secret","tokens":["secret two","secret three"]}"#;
+    let request = Request::decode(line).unwrap();
+    let shown: Vec<&str> = request.credentials().map(|credential| credential.0.as_str()).collect();
+    assert_eq!(shown, ["secret", "secret two", "secret three"]);
+    assert!(!format!("{request:?}").contains("secret"));
+    assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+    let many = json!({ "version": 1, "request_id": "r", "command": "list", "tokens": vec!["t"; MAX_CREDENTIALS + 1] });
+    for line in [many.to_string(), many.to_string().replace(r#""t""#, "1")] {
+        let (id, code, message) = refusal(&line);
+        assert_eq!((id.as_str(), code), ("r", ErrorCode::InvalidRequest));
+        assert!(message.starts_with("tokens must be"), "{message}");
+    }
 }
 
 #[test]
