@@ -29,6 +29,9 @@ use super::private;
 /// What a text is said to be.
 const MIME: &str = "text/plain; charset=utf-8";
 
+/// Media types of texts that are taken.
+const MIME_TYPES: [&str; 3] = ["text/plain", "text/markdown", "application/json"];
+
 /// How long a text may lie there: no message that refers to it can still come after that.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -62,6 +65,9 @@ impl References {
     /// Reads the text that a member of this team refers to.
     pub fn read(&self, team: &str, reference: &ContentRef, now: SystemTime) -> Result<String, ReferenceProblem> {
         let way = self.way(team, &reference.path)?;
+        if !is_known_mime(&reference.mime) {
+            return Err(ReferenceProblem::Mime(reference.mime.clone()));
+        }
         if let Some(expires_at) = &reference.expires_at {
             let until: Timestamp = expires_at.parse().map_err(|_| ReferenceProblem::NoTime(expires_at.clone()))?;
             if now >= SystemTime::from(until) {
@@ -195,6 +201,10 @@ fn open_beneath(base: OwnedFd, way: &[PathBuf], bytes: u64) -> Result<File, Refe
         if stat.st_uid != geteuid().as_raw() {
             return Err(ReferenceProblem::Foreign);
         }
+        // Another name may be anywhere: this one would be a way to a file outside of the folder.
+        if stat.st_nlink > 1 {
+            return Err(ReferenceProblem::HardLink);
+        }
         let actual = u64::try_from(stat.st_size).unwrap_or(0);
         if actual != bytes {
             return Err(ReferenceProblem::Size { said: bytes, actual });
@@ -204,6 +214,19 @@ fn open_beneath(base: OwnedFd, way: &[PathBuf], bytes: u64) -> Result<File, Refe
     let handle = format!("/proc/self/fd/{}", at.as_raw_fd());
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     open(handle.as_str(), flags, Mode::empty()).map(File::from).map_err(ReferenceProblem::unreadable)
+}
+
+/// True if a text of this media type is taken as it is: one of [`MIME_TYPES`], in UTF-8 if it names a charset. US-ASCII is a part of UTF-8.
+fn is_known_mime(mime: &str) -> bool {
+    let mut parts = mime.split(';').map(str::trim);
+    let known = parts.next().is_some_and(|kind| MIME_TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known)));
+    known
+        && parts.all(|parameter| {
+            let Some((name, value)) = parameter.split_once('=') else { return false };
+            let value = value.trim().trim_matches('"');
+            name.trim().eq_ignore_ascii_case("charset")
+                && ["utf-8", "utf8", "us-ascii"].iter().any(|charset| value.eq_ignore_ascii_case(charset))
+        })
 }
 
 fn kind_of(stat: &FileStat) -> SFlag {

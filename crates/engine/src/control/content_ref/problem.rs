@@ -23,6 +23,14 @@ pub enum ReferenceProblem {
     /// A link is in the way.
     #[error("content_ref: {:?} is a symbolic link, and none is followed", .0.display().to_string())]
     Link(PathBuf),
+    /// The file has other names.
+    #[error("content_ref: the file has more than one hard link; send a copy of it")]
+    HardLink,
+    /// The media type is none that is taken.
+    #[error(
+        "content_ref.mime must be text/plain, text/markdown or application/json, with charset=utf-8 or none, and not {0:?}"
+    )]
+    Mime(String),
     /// Something in the way is no folder.
     #[error("content_ref: {:?} is no folder", .0.display().to_string())]
     NoFolder(PathBuf),
@@ -73,7 +81,8 @@ impl ReferenceProblem {
     /// In a word for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotAbsolute | Self::Upwards | Self::Outside(_) | Self::Link(_) => "ref_outside",
+            Self::NotAbsolute | Self::Upwards | Self::Outside(_) | Self::Link(_) | Self::HardLink => "ref_outside",
+            Self::Mime(_) => "ref_mime",
             Self::Missing | Self::NoFolder(_) => "ref_missing",
             Self::NoFile(_) | Self::Foreign | Self::Unreadable(_) => "ref_unreadable",
             Self::Size { .. } | Self::TooLong { .. } => "ref_size",

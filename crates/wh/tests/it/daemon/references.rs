@@ -99,6 +99,11 @@ fn every_attack_is_refused_in_words_of_its_own() {
         "ref_outside",
         "\"folder\" is a symbolic link",
     );
+    fs::hard_link(&secret, desk.at("hard.txt")).unwrap();
+    refused("hard-link", reference(&desk.at("hard.txt"), SECRET), "ref_outside", "more than one hard link");
+    for (id, mime) in [("octets", "application/octet-stream"), ("latin", "text/plain; charset=iso-8859-1")] {
+        refused(id, with(desk.right(), json!({ "mime": mime })), "ref_mime", mime);
+    }
     // The folder of another team.
     let other = desk.house.contents().join("others/input");
     fs::create_dir_all(&other).unwrap();
