@@ -66,7 +66,9 @@ fn event(note: &Note<'_>) -> Event {
 fn failure(place: &Place, member: &str, message: &Message, error: SendError) -> Failure {
     let (words, may_pass) = (error.to_string(), error.may_pass());
     match error {
-        SendError::Line(LineError::Broken(_)) => Failure::new(code::UNREACHABLE, words).hint(again(message)),
+        SendError::Line(LineError::Broken(_)) | SendError::OtherRequest { .. } => {
+            Failure::new(code::UNREACHABLE, words).hint(again(message))
+        }
         SendError::Line(LineError::Refused(_)) if may_pass => Failure::new(code::REFUSED, words).hint(again(message)),
         SendError::Line(error) => match (place.needed(), error) {
             (Err(nobody), LineError::Unreachable(_)) => nobody,

@@ -47,6 +47,12 @@ pub enum SendError {
         /// The longest.
         allowed: u64,
     },
+    /// The acknowledgement is of another message. This one may have arrived.
+    #[error("the daemon acknowledges another message, {acked:?}")]
+    OtherRequest {
+        /// The message that it names.
+        acked: String,
+    },
     /// A text that is too long for a line could not be put into a file.
     #[error("the text cannot be written: {0}")]
     Text(#[source] io::Error),
@@ -65,6 +71,7 @@ impl SendError {
                 _ => "refused",
             },
             Self::Timeout { .. } => "no_answer",
+            Self::OtherRequest { .. } => "other_request",
             Self::Unable { .. } => "unsupported",
             Self::NoCredential { .. } => "no_credential",
             Self::TooLong { .. } => "too_long",
@@ -76,7 +83,9 @@ impl SendError {
     pub fn result(&self) -> ControlResult {
         match self {
             Self::Line(LineError::Unreachable(_)) => ControlResult::NotLive,
-            Self::Line(LineError::Broken(_)) | Self::Timeout { .. } => ControlResult::Timeout,
+            Self::Line(LineError::Broken(_)) | Self::Timeout { .. } | Self::OtherRequest { .. } => {
+                ControlResult::Timeout
+            }
             Self::Line(LineError::Refused(failure)) => match failure.code {
                 ErrorCode::SessionNotFound => ControlResult::NotFound,
                 ErrorCode::Busy => ControlResult::Busy,
@@ -94,7 +103,7 @@ impl SendError {
             Self::Line(LineError::Refused(failure)) => {
                 matches!(failure.code, ErrorCode::Busy | ErrorCode::InternalError)
             }
-            Self::Line(_) | Self::Timeout { .. } => true,
+            Self::Line(_) | Self::Timeout { .. } | Self::OtherRequest { .. } => true,
             Self::Unable { .. } | Self::NoCredential { .. } | Self::TooLong { .. } | Self::Text(_) => false,
         }
     }

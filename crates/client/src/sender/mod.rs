@@ -214,7 +214,11 @@ impl Course<'_> {
         self.ready = Some(ready);
         self.sent += 1;
         let asked = line.ask("control", payload, Some(credential));
-        Ok(tokio::time::timeout(patience, asked).await.map_err(late(true))??)
+        let ack: ControlAck = tokio::time::timeout(patience, asked).await.map_err(late(true))??;
+        if ack.request_id != self.key.request_id {
+            return Err(SendError::OtherRequest { acked: ack.request_id });
+        }
+        Ok(ack)
     }
 
     /// A new line, and what is to be sent on it: the first time it is asked what the daemon can do and which session is meant.

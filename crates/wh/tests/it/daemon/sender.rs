@@ -205,6 +205,23 @@ fn a_message_that_nobody_acknowledges_is_sent_again_as_the_same_after_a_pause() 
 }
 
 #[test]
+fn an_acknowledgement_of_another_message_does_not_count() {
+    let house = House::empty([]);
+    let fake = Fake::new(&house, |request| match request["command"].as_str() {
+        Some("control") if request["payload"]["meta"]["retry_count"] == 0 => {
+            acknowledged(&json!({ "payload": { "request_id": "another" } }), "ok")
+        }
+        _ => usual(request),
+    });
+    let send = ["control", "send", "a", "hello", "--request-id", "r1", "--timeout", "30", "--retries"];
+    let (code, said) = house.fails(&[&send[..], &["0"]].concat());
+    assert!(code == 6 && said.contains("another message, \"another\""), "{code}: {said}");
+    assert!(house.ok(&[&send[..], &["1"]].concat()).starts_with("ok\n    request_id r1"));
+    assert_eq!(fake.heard("control").len(), 3, "it is sent again");
+    assert_eq!(sent(&house, "r1").1[1]["error"], "other_request");
+}
+
+#[test]
 fn a_repetition_from_the_command_line_keeps_name_and_time() {
     let house = House::empty([]);
     let mut messages = 0;
