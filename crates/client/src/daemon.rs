@@ -224,6 +224,9 @@ pub enum CreateError {
     /// There is nothing to run.
     #[error("name an agent or a program")]
     Nothing,
+    /// The command line or the environment cannot be given to a program.
+    #[error("{0}")]
+    Arguments(String),
     /// It could not be started.
     #[error("{message}")]
     Failed {

@@ -140,7 +140,7 @@ fn create_kind(error: &CreateError) -> (StatusCode, &'static str) {
         CreateError::NameTaken(_) => (StatusCode::CONFLICT, "Name taken"),
         CreateError::NoSuchSession(_) => (StatusCode::NOT_FOUND, "No such session"),
         CreateError::NoSuchAgent { .. } => (StatusCode::BAD_REQUEST, "No such agent"),
-        CreateError::Nothing => (StatusCode::BAD_REQUEST, "Invalid request"),
+        CreateError::Nothing | CreateError::Arguments(_) => (StatusCode::BAD_REQUEST, "Invalid request"),
         CreateError::Failed { .. } => (StatusCode::CONFLICT, "Not started"),
         CreateError::TooMany(_) => (StatusCode::SERVICE_UNAVAILABLE, "Too many sessions"),
         CreateError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not kept"),

@@ -254,6 +254,7 @@ async fn create(door: &Door, create: Create, caller: &Caller, teams: &BTreeSet<S
         | CreateError::WishReused(_)
         | CreateError::NameTaken(_)
         | CreateError::PersonIsAgent
+        | CreateError::Arguments(_)
         | CreateError::Nothing => invalid(error.to_string()),
         CreateError::TooMany(_) | CreateError::Stopping => Failure::new(ErrorCode::Busy, error.to_string()),
         _ => Failure::new(ErrorCode::InternalError, error.told()),

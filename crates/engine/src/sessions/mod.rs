@@ -1,6 +1,7 @@
 //! The sessions of a daemon: who they are, how they come to be and how they end. Each is a terminal of its own: a program's,
 //! or that of wh's own UI, which shows an agent's conversation.
 
+mod arguments;
 mod keep;
 mod made;
 mod make;
@@ -272,6 +273,7 @@ impl Sessions {
         if self.stopping.load(Ordering::Acquire) {
             return Err(CreateError::Stopping);
         }
+        arguments::check(&wanted).map_err(CreateError::Arguments)?;
         let living = self.sessions().iter().filter(|one| one.ended().is_none()).count();
         if living >= MOST_SESSIONS {
             return Err(CreateError::TooMany(living));

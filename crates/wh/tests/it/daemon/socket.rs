@@ -64,8 +64,16 @@ fn the_same_wish_makes_one_session() {
         (json!({ "agent": "nobody" }), "AGENT_NOT_FOUND"),
         (json!({ "command": ["true"], "cwd": "nowhere" }), "INVALID_PAYLOAD"),
         (json!({ "command": ["true"], "name": "a b" }), "INVALID_PAYLOAD"),
+        (json!({ "command": ["echo", "a\0b"] }), "INVALID_PAYLOAD"),
+        (json!({ "command": ["echo", "x".repeat(3 << 20)] }), "INVALID_PAYLOAD"),
+        (json!({ "command": vec!["x".repeat(100_000); 70] }), "INVALID_PAYLOAD"),
+        (json!({ "agent": "demo", "model": "a\0b" }), "INVALID_PAYLOAD"),
     ] {
         assert_eq!(talk.ask("create", &wish)["error"]["code"], code, "{wish}");
+    }
+    for body in [json!({ "command": ["echo", "a\0b"] }), json!({ "command": ["echo", "x".repeat(200_000)] })] {
+        let answer = house.post("/sessions", body);
+        assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("Invalid request")), "{}", answer.text());
     }
     let listed = talk.ask("list", &json!({ "team": "nobody's" }));
     assert_eq!(listed["payload"]["sessions"], json!([]));

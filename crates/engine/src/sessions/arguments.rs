@@ -1,0 +1,100 @@
+//! Checks that a command line and an environment can be given to a program, before anything is started.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use nix::sys::resource::{Resource, getrlimit};
+use wh_client::{NewSession, What};
+
+/// Bytes of one argument or variable, with its end: the system's `MAX_ARG_STRLEN`.
+const MAX_ARGUMENT_BYTES: usize = 128 << 10;
+/// Bytes of a pointer to each of them, which count too.
+const POINTER_BYTES: usize = size_of::<usize>();
+/// Bytes for what wh adds: its own words before the program, and variables.
+const OWN_BYTES: usize = 16 << 10;
+
+/// The reason why this cannot be started, whatever the program.
+pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
+    let arguments: Vec<&OsStr> = match &wanted.what {
+        What::Program(command) => command.iter().map(OsString::as_os_str).collect(),
+        What::Agent { model, mode, arguments, .. } => {
+            let chosen = [model, mode].into_iter().flatten().map(OsStr::new);
+            chosen.chain(arguments.iter().map(OsString::as_os_str)).collect()
+        }
+    };
+    let mut bytes = OWN_BYTES;
+    for (number, argument) in arguments.iter().enumerate() {
+        if argument.as_bytes().contains(&0) {
+            return Err(format!("argument {number} contains a NUL character; no program can be given one"));
+        }
+        bytes += counted(argument.len(), || format!("argument {number}"))?;
+    }
+    match &wanted.environment {
+        Some(environment) => {
+            for (name, value) in environment {
+                bytes += counted(name.len() + 1 + value.len(), || format!("variable {}", name.to_string_lossy()))?;
+            }
+        }
+        None => {
+            bytes +=
+                std::env::vars_os().map(|(name, value)| name.len() + value.len() + 2 + POINTER_BYTES).sum::<usize>()
+        }
+    }
+    let most = most_bytes();
+    if bytes > most {
+        return Err(format!(
+            "the arguments and the environment have {bytes} bytes together; at most {most} can be given"
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes that one of them counts for.
+fn counted(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
+    if length >= MAX_ARGUMENT_BYTES {
+        let most = MAX_ARGUMENT_BYTES - 1;
+        return Err(format!("{} has {length} bytes; at most {most} can be given", name()));
+    }
+    Ok(length + 1 + POINTER_BYTES)
+}
+
+/// Bytes of all of them, as the system has it: a quarter of the stack, between 128 KiB and 6 MiB.
+fn most_bytes() -> usize {
+    let stack = getrlimit(Resource::RLIMIT_STACK).map_or(8 << 20, |(soft, _)| soft);
+    usize::try_from(stack / 4).unwrap_or(usize::MAX).clamp(128 << 10, 6 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use wh_core::terminal::Size;
+
+    use super::*;
+
+    fn program(words: &[&str], environment: &[(&str, &str)]) -> NewSession {
+        NewSession {
+            what: What::Program(words.iter().map(OsString::from).collect()),
+            name: None,
+            team: None,
+            directory: PathBuf::from("/"),
+            size: Size { columns: 80, rows: 24 },
+            environment: Some(environment.iter().map(|(name, value)| (name.into(), value.into())).collect()),
+            wish: None,
+            creators: Vec::new(),
+            person: false,
+        }
+    }
+
+    #[test]
+    fn what_no_program_can_be_given_is_refused_with_its_place() {
+        let long = "x".repeat(MAX_ARGUMENT_BYTES);
+        let fits = &long[1..];
+        assert_eq!(check(&program(&["true", fits], &[("A", "b")])), Ok(()));
+        assert!(check(&program(&["true", "a\0b"], &[])).unwrap_err().starts_with("argument 1 contains a NUL"));
+        assert!(check(&program(&["true", &long], &[])).unwrap_err().starts_with("argument 1 has 131072 bytes"));
+        assert!(check(&program(&["true"], &[("A", fits)])).unwrap_err().starts_with("variable A has"));
+        let many = vec![fits; most_bytes() / fits.len() + 1];
+        assert!(check(&program(&many, &[])).unwrap_err().contains("together"));
+    }
+}
