@@ -172,6 +172,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller, teams: 
                 uptime: door.started.elapsed().as_secs(),
                 sessions: door.daemon.sessions().len(),
                 audit_lost: door.controller.audit_lost(),
+                limits: Some(door.controller.capabilities().limits),
             },
         ),
         Command::List(wanted) => {

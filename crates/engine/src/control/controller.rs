@@ -148,6 +148,7 @@ impl Port for Controller {
                 max_age_secs: times.max_age.as_secs(),
                 max_skew_secs: times.max_skew.as_secs(),
                 dedupe_secs: times.remembered().as_secs(),
+                dedupe_capacity: self.0.store.limits().requests,
             },
             features: ["durable_dedupe", "content_ref", "audit", "subscribe_resume", "attach"]
                 .map(str::to_owned)

@@ -174,7 +174,8 @@ impl Store {
         &self.0.queue
     }
 
-    fn limits(&self) -> &Limits {
+    /// The bounds that it was opened with.
+    pub fn limits(&self) -> &Limits {
         &self.0.limits
     }
 }

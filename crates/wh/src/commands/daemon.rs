@@ -108,7 +108,11 @@ impl Start {
             return Err(Failure::new(code::REFUSED, format!("a daemon runs here already (process {})", daemon.pid))
                 .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
         }
-        let daemon = place.start(&["--control-port".to_owned(), self.arguments.control_port.to_string()])?;
+        // What is wrong is said here, and not only in the log.
+        self.arguments.limits.chosen()?;
+        let mut arguments = vec!["--control-port".to_owned(), self.arguments.control_port.to_string()];
+        arguments.extend(self.arguments.limits.flags());
+        let daemon = place.start(&arguments)?;
         print(&format!("the daemon runs (process {}, {})\n", daemon.pid, daemon.url))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,7 @@
 //! The daemon from outside: where it is, whether it lives, and how it is started and stopped. What it does is in
 //! [`serve()`].
 
+mod limits;
 mod serve;
 pub mod watchdog;
 

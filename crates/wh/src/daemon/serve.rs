@@ -9,7 +9,6 @@ use nix::fcntl::Flock;
 use tokio::sync::watch;
 use tracing::{Instrument, info, info_span, warn};
 use wh_client::{Controller as Port, Daemon};
-use wh_core::gate::{Limits, Times};
 use wh_core::terminal::Exit;
 use wh_doors::http::{self, Access, Token};
 use wh_doors::socket;
@@ -24,6 +23,7 @@ use wh_pipe::reaper;
 use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
 
+use super::limits::{Chosen, ControlLimits, raise_descriptor_limit};
 use super::{DaemonFile, Place, write_private};
 use crate::control::TOKEN_VARIABLE;
 use crate::ending::not_ended;
@@ -45,6 +45,9 @@ pub struct DaemonArguments {
     /// `wh daemon status` names
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub control_port: u16,
+
+    #[command(flatten)]
+    pub limits: ControlLimits,
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Failure {
@@ -63,8 +66,10 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
                 .hint("`wh daemon status` tells more, `wh daemon stop` ends it"));
         }
     };
+    let chosen = arguments.limits.chosen()?;
+    raise_descriptor_limit();
     reaper::adopt_orphans().map_err(|error| failed(&error))?;
-    let store = open_store(place)?;
+    let store = open_store(place, &chosen)?;
     // What is wrong in the person's own file is said now; it is read anew for each session.
     agents::catalog(std::path::Path::new("/"))?;
     let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
@@ -80,7 +85,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     // Whoever asks meanwhile is answered with what is there so far.
     let bringing = Arc::clone(&sessions);
     let restoring = tokio::spawn(async move { bringing.bring_back(recalled).await });
-    let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store)?;
+    let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store, &chosen)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = http::bind(wanted).map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
@@ -140,9 +145,9 @@ fn is_team(place: &Place) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
     })
 }
 
-fn open_store(place: &Place) -> Result<Store, Failure> {
-    let times = Times::default();
-    let limits = StoreLimits { remembered: times.remembered(), ..StoreLimits::default() };
+fn open_store(place: &Place, chosen: &Chosen) -> Result<Store, Failure> {
+    let (remembered, requests) = (chosen.times.remembered(), chosen.capacity);
+    let limits = StoreLimits { remembered, requests, ..StoreLimits::default() };
     let store = Store::open_with(place.store(), limits).map_err(|error| failed(&error))?;
     let opening = store.opening();
     if let Some((path, reason)) = &opening.set_aside {
@@ -157,15 +162,15 @@ fn open_store(place: &Place) -> Result<Store, Failure> {
     Ok(store)
 }
 
-fn controller(place: &Place, daemon: Arc<dyn Daemon>, store: Store) -> Result<Arc<dyn Port>, Failure> {
-    let limits = Limits::default();
+fn controller(place: &Place, daemon: Arc<dyn Daemon>, store: Store, chosen: &Chosen) -> Result<Arc<dyn Port>, Failure> {
+    let Chosen { times, limits, .. } = *chosen;
     let teams = Teams::open(place.teams()).map_err(|error| failed(&error))?;
     let mut options = audit::Options::new("wh-daemon");
     options.texts = texts()?;
     let audit = Audit::open(place.audit(), options).map_err(|error| failed(&error))?;
     let references = References::new(place.contents(), limits.reference).map_err(|error| failed(&error))?;
     tokio::spawn(sweep(references.clone()));
-    let parts = Parts { daemon, store, teams, audit, references, times: Times::default(), limits };
+    let parts = Parts { daemon, store, teams, audit, references, times, limits };
     Ok(Arc::new(Controller::new(parts)))
 }
 

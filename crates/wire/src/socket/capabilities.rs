@@ -53,4 +53,7 @@ pub struct Limits {
     pub max_skew_secs: u64,
     /// How long a repetition is known as one, in seconds.
     pub dedupe_secs: u64,
+    /// Requests that are remembered at once; beyond that a new one is refused.
+    #[serde(default)]
+    pub dedupe_capacity: u64,
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::capabilities::Limits;
 use super::control::{ControlKind, ControlProblem, ControlRequest};
 use super::envelope::{ErrorCode, Failure, Request};
 use super::stream::Cursor;
@@ -172,6 +173,9 @@ pub struct Health {
     pub sessions: usize,
     /// Entries of the audit log that could not be written.
     pub audit_lost: u64,
+    /// The limits in force; the same as in `capabilities`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 impl Command {

@@ -11,6 +11,7 @@ use serde_json::json;
 use wh_testkit::{eventually, process, tools};
 
 use super::{House, stdin};
+use crate::WH;
 
 /// Resident memory of the daemon, in bytes.
 fn memory(house: &House) -> u64 {
@@ -214,4 +215,45 @@ fn a_terminal_of_an_impossible_size_changes_nothing_and_a_large_screen_gives_its
     assert!(memory(&house) > before + (24 << 20), "it was large");
     resize("80x24");
     eventually("the memory is returned", || (memory(&house) < before + (16 << 20)).then_some(()));
+}
+
+#[test]
+fn the_limits_of_control_messages_are_chosen_at_the_start_and_shown() {
+    if !tools::present(&["bash"]) {
+        return;
+    }
+    let house = House::empty([
+        ("WH_CONTROL_MAX_SKEW".to_owned(), "7".to_owned()),
+        ("WH_CONTROL_MAX_AGE".to_owned(), "100".to_owned()),
+    ]);
+    let (code, said) = house.fails(&["daemon", "start", "--control-dedupe-ttl", "106"]);
+    assert!(code == 2 && said.contains("--control-dedupe-ttl") && said.contains("107 s"), "{code}: {said}");
+    // Few descriptors to begin with, as many systems have it.
+    let start = "ulimit -Sn 512; exec \"$0\" daemon start --control-max-age 50 --control-hard-limit 2048 --control-dedupe-capacity 9";
+    let mut shell = Command::new("bash");
+    shell.args(["-c", start, WH]).env_clear().envs(house.environment()).stdin(Stdio::null());
+    let output = shell.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer = house.talk().ask("health", &json!({}));
+    let limits = &answer["payload"]["limits"];
+    for (limit, value) in
+        [("max_skew_secs", 7), ("max_age_secs", 50), ("hard_bytes", 2048), ("dedupe_secs", 900), ("dedupe_capacity", 9)]
+    {
+        assert_eq!(limits[limit], json!(value), "{limit} in {answer}");
+    }
+    let session = house.demo("a", 0);
+    let ack = house.control(&stdin(&session, "long", &"x".repeat(2049)));
+    assert_eq!((&ack["result"], &ack["error"]), (&json!("rejected"), &json!("too_long")), "{ack}");
+    let status: serde_json::Value = serde_json::from_str(&house.ok(&["daemon", "status", "--json"])).unwrap();
+    let table = fs::read_to_string(format!("/proc/{}/limits", status["pid"])).unwrap();
+    let row = table.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let numbers: Vec<u64> = row.split_whitespace().take(2).map(|number| number.parse().unwrap()).collect();
+    assert_eq!(numbers[0], numbers[1].min(16_384), "{row}");
+    let (code, said) = {
+        let mut command = house.wh(&["new", "--agent", "demo"]);
+        house.ok(&["daemon", "stop"]);
+        let output = command.env("WH_CONTROL_MAX_AGE", "soon").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert!(code != Some(0) && said.contains("WH_CONTROL_MAX_AGE is \"soon\""), "{said}");
 }
