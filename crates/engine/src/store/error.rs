@@ -103,7 +103,15 @@ impl From<rusqlite::Error> for StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::DiskFull,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
-            _ => Self::Failed(error.to_string()),
+            Some(_) => Self::Failed(error.to_string()),
+            None => match error {
+                // A value that is there and cannot be what was written.
+                rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::Utf8Error(..) => Self::Corrupt(error.to_string()),
+                _ => Self::Failed(error.to_string()),
+            },
         }
     }
 }

@@ -12,8 +12,10 @@
 //! - **Age** is told by store time, see `clock.rs`: no setting of the wall clock makes anything older, though it may make a
 //!   request be remembered longer.
 //! - **One engine**: a lock on the directory. A second engine is told who has it.
-//! - **Damage**: a file that fails its check is set aside under a name with the date, and a new one begun; [`Opening`]
-//!   says so, because the requests in it are then not known any more.
+//! - **Damage**: a file that fails its check is set aside with its log under a name with the date, and a new one begun;
+//!   [`Opening`] says so, because the requests in it are then not known any more. Content is not checked: SQLite has no
+//!   checksum of its pages.
+//! - **End**: an orderly end writes the whole log into the file, so that a copy of the file alone is complete.
 
 mod clock;
 mod desk;
@@ -21,6 +23,7 @@ mod error;
 mod history;
 mod later;
 mod open;
+mod peek;
 mod place;
 mod queue;
 mod requests;
@@ -28,6 +31,7 @@ mod schema;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod wal;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +41,8 @@ use tokio::sync::watch;
 
 pub use error::StoreError;
 pub use history::{KeptItem, LARGEST_ITEM, MOST_READ, Page, Place};
-pub use place::FILE;
+pub use peek::Peek;
+pub use place::{FILE, damaged};
 pub use requests::{Begun, Entry, Key, State};
 pub use sessions::{Ended, Resume, SessionKind, SessionRecord, Which};
 
@@ -193,6 +198,9 @@ impl Drop for Closing {
 }
 
 fn finish(desk: Desk) -> Result<(), StoreError> {
+    if let Err(error) = open::fold_log(&desk.connection) {
+        tracing::warn!(%error, "the store's log could not be written into its file; both are needed to read it");
+    }
     desk.connection.close().map_err(|(_, error)| error.into())
 }
 

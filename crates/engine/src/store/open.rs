@@ -1,9 +1,12 @@
 //! How the database is opened: checked, brought to this version, and set up to be durable.
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::clock::{Clock, Stamp, Steady};
@@ -11,7 +14,7 @@ use super::desk::{Desk, Tally};
 use super::error::StoreError;
 use super::place::Place;
 use super::schema::{self, Trouble};
-use super::{Limits, Opening};
+use super::{Limits, Opening, sessions, wal};
 
 /// - `locking_mode`: the one connection there is keeps its lock, and the index of the log lies in its own memory.
 /// - `journal_mode`: a commit is one append to a log and one sync.
@@ -36,33 +39,111 @@ const STATEMENTS: usize = 64;
 /// Opens the database, and sets a damaged one aside.
 pub(super) fn open(place: &Place, limits: Limits, steady: Steady) -> Result<(Desk, Opening), StoreError> {
     let mut set_aside = None;
-    let connection = match connect(place) {
+    let full = |error| match error {
+        StoreError::DiskFull => StoreError::Unusable {
+            path: place.directory.clone(),
+            why: "no space left on device; make room on that disk and try again".to_owned(),
+        },
+        other => other,
+    };
+    let (desk, cut_off) = match attempt(place, limits, steady.clone()) {
         Err(StoreError::Corrupt(why)) => {
-            let aside = place.set_aside()?;
+            let aside = place.set_aside().map_err(full)?;
             tracing::error!(%why, aside = %aside.display(), "the store was damaged and set aside; a new one is begun");
             set_aside = Some((aside, why));
-            connect(place)?
+            attempt(place, limits, steady)
         }
-        other => other?,
-    };
-    place.sync()?;
-    let (desk, cut_off) = begin_life(connection, limits, steady)?;
+        other => other,
+    }
+    .map_err(full)?;
     let opening = Opening { epoch: desk.epoch, cut_off, set_aside };
     Ok((desk, opening))
 }
 
-fn connect(place: &Place) -> Result<Connection, StoreError> {
-    let path = place.file()?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(&path, flags)?;
-    prepare(&mut connection).map_err(|trouble| match trouble {
-        Trouble::Newer(found) => {
-            let known = u32::try_from(schema::STEPS.len()).unwrap_or(u32::MAX);
-            StoreError::Newer { path: path.clone(), found, known }
+fn attempt(place: &Place, limits: Limits, steady: Steady) -> Result<(Desk, u64), StoreError> {
+    inspect(place)?;
+    let connection = connect(place)?;
+    place.sync()?;
+    begin_life(connection, limits, steady)
+}
+
+/// Looks for damage that SQLite passes over: it takes an empty file for a new database, and ignores a write-ahead log that
+/// it cannot read.
+fn inspect(place: &Place) -> Result<(), StoreError> {
+    let log = place.log()?;
+    match (place.file()?, log.is_empty()) {
+        (None, true) => return Ok(()),
+        (None, false) => {
+            return Err(StoreError::Corrupt("its file is gone, and only the write-ahead log is left".to_owned()));
         }
-        Trouble::Store(error) => named(error, &path),
+        (Some(path), _) => {
+            let size = fs::metadata(&path).map_err(|error| unreadable(&path, &error))?.len();
+            long_enough(size)?;
+        }
+    }
+    let log = wal::read(&log).map_err(StoreError::Corrupt)?;
+    if log.torn {
+        tracing::warn!("the last transaction of the store was cut off while it was written; it is not kept");
+    }
+    Ok(())
+}
+
+/// The smallest database has one page of the smallest size.
+const MIN_FILE_BYTES: u64 = 512;
+
+/// SQLite takes a file of one byte or none for a new database.
+pub(super) fn long_enough(size: u64) -> Result<(), StoreError> {
+    match size {
+        0 => Err(StoreError::Corrupt("the file is empty".to_owned())),
+        1..MIN_FILE_BYTES => Err(StoreError::Corrupt(format!("the file has only {size} bytes"))),
+        _ => Ok(()),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Unusable { path: path.to_owned(), why: error.to_string() }
+}
+
+fn connect(place: &Place) -> Result<Connection, StoreError> {
+    let path = match place.file()? {
+        Some(path) => path,
+        None => create(place)?,
+    };
+    open_at(&path)
+}
+
+/// Makes a new database under another name, and gives it its own once it is complete: a crash or a full disk never leaves
+/// one that would be taken for damaged.
+fn create(place: &Place) -> Result<PathBuf, StoreError> {
+    let unfinished = place.unfinished()?;
+    let connection = open_at(&unfinished)?;
+    fold_log(&connection)?;
+    connection.close().map_err(|(_, error)| error)?;
+    place.finish(&unfinished)
+}
+
+/// Writes all of the log into the database, and empties it.
+pub(super) fn fold_log(connection: &Connection) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy == 0 { Ok(()) } else { Err(StoreError::Failed("the log is in use".to_owned())) }
+}
+
+fn open_at(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    // A database that turns out to be damaged is kept as it was found, its log included.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    prepare(&mut connection).map_err(|trouble| match trouble {
+        Trouble::Newer(found) => newer(path, found),
+        Trouble::Store(error) => named(error, path),
     })?;
     Ok(connection)
+}
+
+pub(super) fn newer(path: &Path, found: u32) -> StoreError {
+    let known = u32::try_from(schema::STEPS.len()).unwrap_or(u32::MAX);
+    StoreError::Newer { path: path.to_owned(), found, known }
 }
 
 fn named(error: StoreError, path: &Path) -> StoreError {
@@ -91,6 +172,7 @@ fn prepare(connection: &mut Connection) -> Result<(), Trouble> {
         return Err(StoreError::Corrupt(sound).into());
     }
     schema::migrate(connection, schema::STEPS)?;
+    sessions::read_all(connection)?;
     Ok(())
 }
 

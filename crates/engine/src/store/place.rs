@@ -13,6 +13,8 @@ use super::error::StoreError;
 /// The file of the store.
 pub const FILE: &str = "wheelhouse.db";
 const LOCK: &str = "wheelhouse.lock";
+/// The name of a damaged file up to the date.
+const DAMAGED: &str = "wheelhouse.db.damaged-";
 
 /// The directory, held against other engines for as long as this lives.
 #[derive(Debug)]
@@ -41,37 +43,70 @@ impl Place {
         }
     }
 
-    /// The file of the database, made if there is none, for nobody but its owner.
-    pub fn file(&self) -> Result<PathBuf, StoreError> {
+    /// The file of the database, for nobody but its owner; `None` if there is no store here yet.
+    pub fn file(&self) -> Result<Option<PathBuf>, StoreError> {
         let path = self.directory.join(FILE);
-        let file = private(&path)?;
+        let file = match options().open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unusable(&path, &error)),
+        };
         file.set_permissions(Permissions::from_mode(0o600)).map_err(|error| unusable(&path, &error))?;
+        Ok(Some(path))
+    }
+
+    /// The write-ahead log of the database; empty if there is none.
+    pub fn log(&self) -> Result<Vec<u8>, StoreError> {
+        let path = suffixed(&self.directory.join(FILE), "-wal");
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            other => other.map_err(|error| unusable(&path, &error)),
+        }
+    }
+
+    /// An empty file for a database that is being made. What an earlier attempt left is removed.
+    pub fn unfinished(&self) -> Result<PathBuf, StoreError> {
+        let path = self.directory.join(format!("{FILE}.new"));
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let left = suffixed(&path, suffix);
+            match fs::remove_file(&left) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&left, &error)),
+                _ => {}
+            }
+        }
+        private(&path)?;
+        Ok(path)
+    }
+
+    /// Gives a database that was made its name.
+    pub fn finish(&self, unfinished: &Path) -> Result<PathBuf, StoreError> {
+        let path = self.directory.join(FILE);
+        fs::rename(unfinished, &path).map_err(|error| unusable(&path, &error))?;
+        self.sync()?;
         Ok(path)
     }
 
     /// Puts a damaged database and what belongs to it out of the way, under a name that has the date. Where it is then.
     pub fn set_aside(&self) -> Result<PathBuf, StoreError> {
+        const SUFFIXES: [&str; 3] = ["", "-shm", "-wal"];
         let path = self.directory.join(FILE);
         let date = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let aside = (0..1000)
             .map(|number| if number == 0 { date.clone() } else { format!("{date}-{number}") })
-            .map(|date| self.directory.join(format!("{FILE}.damaged-{date}")))
-            .find(|aside| !aside.exists())
+            .map(|date| self.directory.join(format!("{DAMAGED}{date}")))
+            .find(|aside| !SUFFIXES.iter().any(|suffix| suffixed(aside, suffix).exists()))
             .ok_or_else(|| StoreError::Unusable { path: path.clone(), why: "too many were set aside".to_owned() })?;
-        // What it has in its log goes first: a fresh database must never find it.
-        for suffix in ["-wal", "-shm", ""] {
-            let [from, to] = [&path, &aside].map(|path| {
-                let mut name = path.clone().into_os_string();
-                name.push(suffix);
-                PathBuf::from(name)
-            });
+        // The log goes last: where it is found alone, the rest of it was set aside, and so is it.
+        for suffix in SUFFIXES {
+            let [from, to] = [&path, &aside].map(|path| suffixed(path, suffix));
             match fs::rename(&from, &to) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&from, &error)),
                 _ => {}
             }
         }
         self.sync()?;
-        Ok(aside)
+        let log = suffixed(&aside, "-wal");
+        Ok(if aside.exists() { aside } else { log })
     }
 
     /// Makes the names in the directory survive a loss of power.
@@ -96,22 +131,41 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens or makes a file that only its owner can read, and that is no link to elsewhere.
+/// The damaged databases that were set aside in this directory, oldest first.
+pub fn damaged(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(DAMAGED));
+            name.is_some_and(|date| match date.strip_suffix("-wal") {
+                Some(date) => !directory.join(format!("{DAMAGED}{date}")).exists(),
+                None => !date.ends_with("-shm"),
+            })
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// The name of a file that belongs to a database, as SQLite forms it.
+pub(super) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Options for opening files of the store, which never follow a link.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC).bits());
+    options
+}
+
+/// Opens or makes a file that only its owner can read.
 fn private(path: &Path) -> Result<File, StoreError> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC).bits())
-        .open(path)
-        .map_err(|error| unusable(path, &error))
+    options().create(true).truncate(false).mode(0o600).open(path).map_err(|error| unusable(path, &error))
 }
 
 fn unusable(path: &Path, error: &io::Error) -> StoreError {
-    if error.raw_os_error() == Some(nix::errno::Errno::ENOSPC as i32) {
-        return StoreError::DiskFull;
-    }
     StoreError::Unusable { path: path.to_owned(), why: error.to_string() }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use rusqlite::types::Type;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -154,6 +154,13 @@ impl Store {
         let id = id.into();
         self.queue().ask(Touches::Follows, move |desk| remove(desk, &id)).await
     }
+}
+
+/// Every session, in the order in which they were made. A row that is not as it was written is damage.
+pub(super) fn read_all(connection: &Connection) -> Result<Vec<SessionRecord>, StoreError> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created_at, id"))?;
+    let rows = statement.query_map([], record)?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn put(desk: &mut Desk, record: &SessionRecord) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! What must hold of the store, seen from inside: with a clock that a test moves by hand.
 
+mod damage;
 mod history;
 mod model;
 mod opening;
