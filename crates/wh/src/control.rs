@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use wh_doors::http::{Access, Token, bind};
 
 use crate::failure::{Failure, code};
+use crate::files;
 
 /// The variable that holds the token. The program never sees it.
 pub const TOKEN_VARIABLE: &str = "WH_CONTROL_TOKEN";
@@ -118,5 +119,6 @@ fn read_token(path: &Path) -> Result<String, Failure> {
     if metadata.uid() != nix::unistd::geteuid().as_raw() {
         return Err(refuse("it belongs to another user".to_owned()));
     }
-    fs::read_to_string(path).map_err(|error| refuse(error.to_string()))
+    let file = files::open(path).map_err(|error| refuse(error.to_string()))?;
+    io::read_to_string(file).map_err(|error| refuse(error.to_string()))
 }

@@ -8,6 +8,7 @@ mod demo;
 mod door;
 mod ending;
 mod failure;
+mod files;
 mod log;
 mod opened;
 mod person;

@@ -1,5 +1,6 @@
 //! `wh agents`.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -157,6 +158,11 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<Told, 
         LoginWay::NotNeeded => (None, None, Some("It needs no login.".to_owned())),
         LoginWay::ByHand { instructions, method } => (Some(method), Some(instructions), None),
         LoginWay::Command { launch, method } => {
+            let title = agent.facts().title;
+            if !std::io::stdin().is_terminal() {
+                return Err(Failure::new(code::USAGE, format!("logging in to {title} needs a terminal"))
+                    .hint("run this command in a terminal; standard input is none"));
+            }
             if method == LoginMethod::Browser {
                 crate::failure::say("Opening browser…");
             }

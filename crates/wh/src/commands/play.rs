@@ -1,8 +1,7 @@
 //! `wh play`.
 
-use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use clap::Args;
 use wh_screen::cast::{Cast, Playback, Speed};
 
 use crate::failure::{Failure, code, say};
+use crate::files;
 
 /// Play a recording in this terminal
 ///
@@ -58,8 +58,8 @@ impl Play {
 }
 
 /// Reads a recording.
-pub fn read(path: &PathBuf) -> Result<Cast, Failure> {
-    let file = File::open(path)
+pub fn read(path: &Path) -> Result<Cast, Failure> {
+    let file = files::open(path)
         .map_err(|error| Failure::new(code::FAILED, format!("cannot read {}: {error}", path.display())))?;
     Cast::parse(BufReader::new(file)).map_err(|error| {
         Failure::new(code::FAILED, format!("{} is no recording: {error}", path.display()))

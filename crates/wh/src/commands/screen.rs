@@ -1,6 +1,6 @@
 //! `wh screen`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ impl Screen {
 }
 
 impl Screen {
-    fn recorded(&self, path: &PathBuf) -> Result<ExitCode, Failure> {
+    fn recorded(&self, path: &Path) -> Result<ExitCode, Failure> {
         let cast = play::read(path)?;
         let at = match self.at.map(Duration::try_from_secs_f64).transpose() {
             Ok(at) => at.unwrap_or_else(|| cast.duration()),

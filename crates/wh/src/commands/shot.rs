@@ -1,6 +1,7 @@
 //! `wh shot`.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,6 +10,7 @@ use wh_screen::picture;
 
 use crate::door::DoorArguments;
 use crate::failure::{Failure, code, say, with_exit_codes};
+use crate::files;
 use crate::print::print;
 
 /// Take a picture of a run's screen, or compare it with an earlier one
@@ -70,7 +72,8 @@ impl Shot {
     }
 
     fn compare_with(&self, golden: &Path) -> Result<ExitCode, Failure> {
-        let expected = fs::read(golden).map_err(|error| {
+        let mut expected = Vec::new();
+        files::open(golden).and_then(|mut file| file.read_to_end(&mut expected)).map_err(|error| {
             Failure::new(code::FAILED, format!("cannot read {}: {error}", golden.display()))
                 .hint("take it first: wh shot GOLDEN.png")
         })?;

@@ -3,12 +3,12 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use wh_testkit::wh::{Options, Wh};
-use wh_testkit::{eventually, tools};
+use wh_testkit::{PATIENCE, eventually, process, tools};
 
 use crate::WH;
 
@@ -92,7 +92,7 @@ impl Home {
     fn command(&self, directory: &Path, arguments: &[&str]) -> Said {
         let mut command = Command::new(WH);
         command.args(arguments).current_dir(directory).env_clear().envs(self.environment());
-        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+        let output = command.stdin(Stdio::null()).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Said { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
     }
@@ -126,6 +126,32 @@ fn said_by(wh: &Wh, agent: &str) -> String {
 }
 
 const MINE: &str = "[agents.mine]\ntitle = \"Mine\"\ncommand = \"~/bin/fake\"\narguments = [\"serve\", \"$WORD\"]\n";
+
+#[test]
+fn a_login_without_a_terminal_fails_before_anything_is_run() {
+    let Some(home) = Home::new() else { return };
+    let bin = home.folder.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = bin.join("claude");
+    fs::write(&program, "#!/bin/sh\ncase $1 in auth) echo \"$@\" >> \"$0.ran\"; exec sleep 90;; esac\n").unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let mut child = Command::new(WH)
+        .args(["agents", "login", "claude"])
+        .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))
+        .env("HOME", home.folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(bin.join("said")).unwrap())
+        .spawn()
+        .unwrap();
+    let status = process::wait(&mut child, PATIENCE);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = fs::read_to_string(bin.join("said")).unwrap();
+    assert_eq!(status.and_then(|status| status.code()), Some(2), "{said}");
+    assert!(said.contains("logging in to Claude Code needs a terminal"), "{said}");
+    assert!(!bin.join("claude.ran").exists(), "its login was not started");
+}
 
 #[test]
 fn an_agent_of_agents_toml_is_listed_and_takes_part_in_a_space() {

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use wh_screen::cast::{Cast, What, screen_at};
 use wh_screen::render;
-use wh_testkit::PATIENCE;
 use wh_testkit::wh::Wh;
+use wh_testkit::{PATIENCE, process};
 
 use crate::WH;
 
@@ -124,9 +124,12 @@ fn a_killed_wh_leaves_a_recording_that_can_be_played() {
     let play = Command::new(WH).args(["play", path.to_str().unwrap(), "--speed", "100"]).output().unwrap();
     assert_eq!(play.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&play.stdout).contains("before the crash"));
-    let none = Command::new(WH).args(["play", "/dev/null"]).output().unwrap();
-    assert_eq!(none.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&none.stderr).contains("no recording"));
+    fs::write(&path, "").unwrap();
+    for (file, words) in [(path.to_str().unwrap(), "no recording"), ("/dev/null", "not a regular file")] {
+        let none = Command::new(WH).args(["play", file]).output().unwrap();
+        assert_eq!(none.status.code(), Some(125));
+        assert!(String::from_utf8_lossy(&none.stderr).contains(words), "{file}");
+    }
 }
 
 #[test]
@@ -143,4 +146,29 @@ fn a_killed_wh_loses_no_more_than_the_last_second() {
     let cast = Cast::parse(fs::read(&path).unwrap().as_slice()).unwrap();
     let recorded = render::plain(&screen_at(&cast, cast.duration(), 0).frame());
     assert!(newest(&recorded).unwrap() + 20 >= newest_shown, "{newest_shown} was shown, recorded is\n{recorded}");
+}
+
+#[test]
+fn a_named_pipe_in_the_place_of_a_file_fails_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let pipe = pipe.to_str().unwrap();
+    for arguments in [
+        &["screen", "--cast", pipe][..],
+        &["play", pipe],
+        &["shot", "--compare", pipe, "--port", "1"],
+        &["screen", "--token-file", pipe, "--port", "1"],
+    ] {
+        let mut child = Command::new(WH).args(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let status = process::wait(&mut child, PATIENCE);
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(status.is_some_and(|status| !status.success()), "{arguments:?}: {status:?} {said}");
+        assert!(
+            said.contains(pipe) && said.contains("it is a named pipe, not a regular file"),
+            "{arguments:?}: {said}"
+        );
+    }
 }
