@@ -61,6 +61,20 @@ impl Failure {
         self
     }
 
+    /// Reads what another process has reported by [`Failure::reported`].
+    pub fn read(line: &str) -> Option<Self> {
+        let said: serde_json::Value = serde_json::from_str(line).ok()?;
+        let failed = said.get("failed")?;
+        let code = failed["code"].as_u64().and_then(|code| u8::try_from(code).ok())?;
+        let hint = failed["hint"].as_str().map(str::to_owned);
+        Some(Self { code, message: failed["message"].as_str()?.to_owned(), hint })
+    }
+
+    /// The failure on one line, for the process that started this one.
+    pub fn reported(&self) -> String {
+        serde_json::json!({ "failed": { "code": self.code, "message": self.message, "hint": self.hint } }).to_string()
+    }
+
     /// What was wrong, and what to do, in a line.
     pub fn told(&self) -> String {
         match &self.hint {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use serde_json::json;
 
 use crate::daemon::watchdog::{self, LastPolled};
-use crate::daemon::{self, DaemonArguments, DaemonFile, Place};
+use crate::daemon::{self, DaemonArguments, DaemonFile, Place, Started};
 use crate::door::DoorArguments;
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{clean, json_line, print};
@@ -96,13 +97,18 @@ impl Start {
                 // A terminal that goes away must not take us along.
                 let _ = nix::unistd::setsid();
             }
+            let started = Started { arguments: options_after("start"), foreground: !self.background };
             let watched = async {
                 watchdog::start(tokio::runtime::Handle::current(), last_polled)
                     .map_err(|error| Failure::new(code::FAILED, format!("cannot start the watchdog: {error}")))?;
-                daemon::serve(place, &self.arguments, |file| ready(file, self.background)).await
+                daemon::serve(place, &self.arguments, started, |file| ready(file, self.background)).await
             };
-            waiting::block_on(watched)?;
-            return Ok(ExitCode::SUCCESS);
+            let served = waiting::block_on(watched);
+            if let (Err(failure), true) = (&served, self.background) {
+                // The log may be on a disk that is full.
+                let _ = writeln!(std::io::stdout(), "{}", failure.reported());
+            }
+            return served.map(|()| ExitCode::SUCCESS);
         }
         if let Some(daemon) = place.living() {
             return Err(Failure::new(code::REFUSED, format!("a daemon runs here already (process {})", daemon.pid))
@@ -110,12 +116,24 @@ impl Start {
         }
         // What is wrong is said here, and not only in the log.
         self.arguments.limits.chosen()?;
-        let mut arguments = vec!["--control-port".to_owned(), self.arguments.control_port.to_string()];
-        arguments.extend(self.arguments.limits.flags());
-        let daemon = place.start(&arguments)?;
-        print(&format!("the daemon runs (process {}, {})\n", daemon.pid, daemon.url))?;
-        Ok(ExitCode::SUCCESS)
+        start(place, &options_after("start"))
     }
+}
+
+fn start(place: &Place, options: &[String]) -> Result<ExitCode, Failure> {
+    let daemon = place.start(options)?;
+    print(&format!("the daemon runs (process {}, {})\n", daemon.pid, daemon.url))?;
+    if let Some(damage) = &daemon.store_damage {
+        say(&format!("wh: {}", damage.warning()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The options of this command as they stand on the command line, to be passed on. Those that say only where a daemon runs
+/// are left out.
+fn options_after(verb: &str) -> Vec<String> {
+    let words = std::env::args().skip(1).skip_while(|word| word != verb).skip(1);
+    words.filter(|word| !matches!(word.as_str(), "--foreground" | "--background")).collect()
 }
 
 /// Tells whoever started us that we can be asked.
@@ -133,38 +151,55 @@ fn ready(file: &DaemonFile, background: bool) {
 
 impl Status {
     fn run(self, place: &Place) -> Result<ExitCode, Failure> {
+        let damaged = wh_engine::store::damaged(&place.store());
         let Some(daemon) = place.living() else {
             if self.json {
-                print(&json_line(&json!({"running": false}).to_string()))?;
+                print(&json_line(&json!({"running": false, "damaged_stores": damaged}).to_string()))?;
                 return Ok(ExitCode::from(code::UNREACHABLE));
             }
-            return Err(Failure::new(code::UNREACHABLE, "no daemon runs here").hint("start it with: wh daemon start"));
+            let damaged = damaged.iter().map(|path| kept(path));
+            let hints: Vec<String> =
+                std::iter::once("start it with: wh daemon start".to_owned()).chain(damaged).collect();
+            return Err(Failure::new(code::UNREACHABLE, "no daemon runs here").hint(hints.join("\n")));
         };
+        let (socket, token, log) = (place.socket(), place.token(), place.log());
+        let mut body = json!({
+            "running": true, "pid": daemon.pid, "started_at": daemon.started_at,
+            "version": daemon.version, "url": daemon.url, "socket": socket, "token_file": token, "log": log,
+            "store_damage": daemon.store_damage, "damaged_stores": damaged,
+        });
         let sessions = DoorArguments::for_daemon().sessions()?;
         let living = sessions.iter().filter(|one| one.status.live).count();
-        let (socket, token, log) = (place.socket(), place.token(), place.log());
+        let ended = sessions.len() - living;
         if self.json {
-            let body = json!({
-                "running": true, "pid": daemon.pid, "started_at": daemon.started_at, "version": daemon.version,
-                "url": daemon.url, "socket": socket, "token_file": token, "log": log,
-                "sessions": living, "ended": sessions.len() - living,
-            });
+            (body["sessions"], body["ended"]) = (json!(living), json!(ended));
             print(&json_line(&body.to_string()))?;
             return Ok(ExitCode::SUCCESS);
         }
         print(&format!(
-            "the daemon runs\n  process   {}\n  since     {}\n  version   {}\n  sessions  {living} live, {} ended\n  http      {}\n  socket    {}\n  token     {}\n  log       {}\n",
+            "the daemon runs\n  process   {}\n  since     {}\n  version   {}\n  sessions  {living} live, {ended} ended\n  http      {}\n  socket    {}\n  token     {}\n  log       {}\n",
             daemon.pid,
             daemon.started_at,
             daemon.version,
-            sessions.len() - living,
             daemon.url,
             socket.display(),
             token.display(),
             log.display(),
         ))?;
+        if let Some(damage) = &daemon.store_damage {
+            say(&format!("wh: {}", damage.warning()));
+        }
+        let said = daemon.store_damage.map(|damage| damage.kept);
+        for path in damaged.iter().filter(|path| said.as_ref() != Some(path)) {
+            say(&format!("wh: {}", kept(path)));
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// A damaged store of an earlier start. It is mentioned until it is removed.
+fn kept(path: &Path) -> String {
+    format!("a damaged store of an earlier start is kept as {}; remove it when it is not needed", path.display())
 }
 
 impl Logs {

@@ -125,18 +125,6 @@ impl ControlLimits {
             capacity: capacity.unwrap_or(store.requests),
         })
     }
-
-    /// The flags that were given, for the daemon in the background.
-    pub fn flags(&self) -> Vec<String> {
-        let given = [
-            (HARD_LIMIT, self.control_hard_limit),
-            (MAX_AGE, self.control_max_age),
-            (MAX_SKEW, self.control_max_skew),
-            (DEDUPE_TTL, self.control_dedupe_ttl),
-            (DEDUPE_CAPACITY, self.control_dedupe_capacity),
-        ];
-        given.into_iter().filter_map(|(setting, value)| Some(format!("{}={}", setting.flag, value?))).collect()
-    }
 }
 
 /// Raises this process's limit of descriptors, as far as the system allows.
@@ -180,7 +168,6 @@ mod tests {
         let seconds = Duration::from_secs;
         let times = Times { max_age: seconds(1000), max_skew: seconds(9), dedupe: seconds(1009) };
         assert_eq!((chosen.times, chosen.limits.hard, chosen.limits.soft), (times, 2048, 2048));
-        assert_eq!(flags.flags(), ["--control-hard-limit=2048", "--control-max-skew=9"]);
     }
 
     #[test]

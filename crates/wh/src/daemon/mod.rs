@@ -3,13 +3,13 @@
 
 mod limits;
 mod serve;
+mod start;
 pub mod watchdog;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
@@ -21,11 +21,11 @@ use wh_pipe::Left;
 use wh_wire::socket::{Credential, MAX_CREDENTIALS};
 
 use crate::ending::not_ended;
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, code, say};
 use crate::places;
 use crate::runtime::{self, process_start};
 
-pub use serve::{DaemonArguments, serve, texts};
+pub use serve::{DaemonArguments, Started, serve, texts};
 
 /// How long a daemon may take to end everything that it keeps.
 const LONGEST_STOP: Duration = Duration::from_secs(30);
@@ -51,6 +51,35 @@ pub struct DaemonFile {
     pub started_at: String,
     /// The version of wh.
     pub version: String,
+    /// The options that it was started with.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// It stays in the foreground of whoever started it, as of a service manager.
+    #[serde(default)]
+    pub foreground: bool,
+    /// The damage that was found in the store at the start.
+    #[serde(default)]
+    pub store_damage: Option<StoreDamage>,
+}
+
+/// A damaged store that was set aside when the daemon was started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreDamage {
+    /// Where it is kept.
+    pub kept: PathBuf,
+    /// The damage, in words.
+    pub reason: String,
+}
+
+impl StoreDamage {
+    /// A warning for the person at the terminal.
+    pub fn warning(&self) -> String {
+        format!(
+            "the store was damaged ({}), and a new one was begun: earlier sessions are not known any more\n    the damaged store is kept as {}",
+            self.reason,
+            self.kept.display()
+        )
+    }
 }
 
 impl Place {
@@ -172,44 +201,11 @@ impl Place {
             return Ok(daemon);
         }
         let daemon = self.start(&[])?;
-        crate::failure::say(&format!("wh: the daemon was started (process {}); `wh daemon stop` ends it", daemon.pid));
+        say(&format!("wh: the daemon was started (process {}); `wh daemon stop` ends it", daemon.pid));
+        if let Some(damage) = &daemon.store_damage {
+            say(&format!("wh: {}", damage.warning()));
+        }
         Ok(daemon)
-    }
-
-    /// Starts one in the background, and waits until it can be asked.
-    pub fn start(&self, arguments: &[String]) -> Result<DaemonFile, Failure> {
-        let failed =
-            |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start the daemon: {error}"));
-        let log = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(self.log())
-            .map_err(|error| failed(&format!("{}: {error}", self.log().display())))?;
-        let own = std::env::current_exe().map_err(|error| failed(&error))?;
-        #[expect(clippy::disallowed_methods, reason = "the daemon outlives this process, which is no child subreaper")]
-        let mut child = Command::new(own)
-            .args(["daemon", "start", "--foreground", "--background"])
-            .args(arguments)
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .map_err(|error| failed(&error))?;
-        let mut said = String::new();
-        if let Some(out) = child.stdout.take() {
-            // It says that it is ready and then nothing more; or it ends.
-            let _ = BufReader::new(out).read_line(&mut said);
-        }
-        match serde_json::from_str(&said) {
-            Ok(daemon) => Ok(daemon),
-            Err(_) => {
-                let _ = child.wait();
-                let why = last_line(&self.log()).unwrap_or_else(|| "it ended without a word".to_owned());
-                Err(failed(&why).hint(format!("all that it said is in {}", self.log().display())))
-            }
-        }
     }
 
     /// Asks the daemon to end everything and itself; returns when it is gone. False: there was none.
@@ -235,19 +231,6 @@ impl Place {
                 .hint(format!("what it does is in {}", self.log().display()))),
         }
     }
-}
-
-/// The last line of a file that has words in it.
-/// The last that it said: what went wrong, if it said so, and else its last line.
-fn last_line(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.read_to_string(&mut text).ok()?;
-    let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    // What to do about it stands below it.
-    while lines.len() > 1 && lines.last().is_some_and(|line| line.starts_with(' ')) {
-        lines.pop();
-    }
-    lines.last().map(|line| line.strip_prefix("wh: ").unwrap_or(line).to_owned())
 }
 
 /// Writes a file that only this user can read, all of it or nothing.

@@ -1,6 +1,7 @@
 //! The daemon itself: sessions that outlive the terminal they were started from, and the doors onto them.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -24,7 +25,7 @@ use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
 
 use super::limits::{Chosen, ControlLimits, raise_descriptor_limit};
-use super::{DaemonFile, Place, write_private};
+use super::{DaemonFile, Place, StoreDamage, write_private};
 use crate::control::TOKEN_VARIABLE;
 use crate::ending::not_ended;
 use crate::failure::{Failure, code};
@@ -34,6 +35,9 @@ use crate::{agents, log, protect};
 
 /// Lines kept above the screen of a terminal program.
 const HISTORY_LINES: usize = 2000;
+
+/// Limit for closing the store at the end.
+const LONGEST_CLOSE: Duration = Duration::from_secs(10);
 
 /// How often texts that were left behind are looked for.
 const SWEEP: Duration = Duration::from_secs(60 * 60);
@@ -54,8 +58,27 @@ fn failed(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(code::FAILED, format!("the daemon cannot start: {error}"))
 }
 
+/// The command line of a daemon.
+#[derive(Debug)]
+pub struct Started {
+    /// Its options, as they stood on the command line.
+    pub arguments: Vec<String>,
+    /// It stays in the foreground of whoever started it.
+    pub foreground: bool,
+}
+
+/// A failure with the file that it is about.
+fn failed_at<E: std::fmt::Display>(path: PathBuf) -> impl FnOnce(E) -> Failure {
+    move |error| failed(&format!("{}: {error}", path.display()))
+}
+
 /// Runs the daemon until it is asked to end. `ready` is told once it can be asked.
-pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnce(&DaemonFile)) -> Result<(), Failure> {
+pub async fn serve(
+    place: &Place,
+    arguments: &DaemonArguments,
+    started: Started,
+    ready: impl FnOnce(&DaemonFile),
+) -> Result<(), Failure> {
     protect::memory();
     let mut signals = Signals::new().map_err(|error| failed(&error))?;
     let _lock: Flock<std::fs::File> = match place.claim().map_err(|error| failed(&error))? {
@@ -69,7 +92,7 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     let chosen = arguments.limits.chosen()?;
     raise_descriptor_limit();
     reaper::adopt_orphans().map_err(|error| failed(&error))?;
-    let store = open_store(place, &chosen)?;
+    let (store, store_damage) = open_store(place, &chosen)?;
     // What is wrong in the person's own file is said now; it is read anew for each session.
     agents::catalog(std::path::Path::new("/"))?;
     let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
@@ -85,12 +108,12 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     // Whoever asks meanwhile is answered with what is there so far.
     let bringing = Arc::clone(&sessions);
     let restoring = tokio::spawn(async move { bringing.bring_back(recalled).await });
-    let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store, &chosen)?;
+    let controller = controller(place, Arc::clone(&sessions) as Arc<dyn Daemon>, store.clone(), &chosen)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = http::bind(wanted).map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let secret = teams::Token::new().map_err(|error| failed(&error))?;
-    write_private(&place.token(), secret.as_str().as_bytes()).map_err(|error| failed(&error))?;
+    write_private(&place.token(), secret.as_str().as_bytes()).map_err(failed_at(place.token()))?;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn Daemon> = sessions.clone();
     let door =
@@ -107,9 +130,12 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
         url: format!("http://{address}"),
         started_at: runtime::now(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        arguments: started.arguments,
+        foreground: started.foreground,
+        store_damage,
     };
     let text = serde_json::to_vec(&file).map_err(|error| failed(&error))?;
-    write_private(&place.file(), &text).map_err(|error| failed(&error))?;
+    write_private(&place.file(), &text).map_err(failed_at(place.file()))?;
     info!(pid, url = file.url, "the daemon is ready");
     ready(&file);
 
@@ -124,6 +150,11 @@ pub async fn serve(place: &Place, arguments: &DaemonArguments, ready: impl FnOnc
     }
     stop.send_replace(true);
     let _ = tokio::join!(served, at_socket);
+    match tokio::time::timeout(LONGEST_CLOSE, store.close()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => warn!(%error, "the store could not be closed in order"),
+        Err(_) => warn!("the store took too long to be closed"),
+    }
     for path in [place.file(), place.token(), place.socket()] {
         let _ = std::fs::remove_file(path);
     }
@@ -145,7 +176,7 @@ fn is_team(place: &Place) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
     })
 }
 
-fn open_store(place: &Place, chosen: &Chosen) -> Result<Store, Failure> {
+fn open_store(place: &Place, chosen: &Chosen) -> Result<(Store, Option<StoreDamage>), Failure> {
     let (remembered, requests) = (chosen.times.remembered(), chosen.capacity);
     let limits = StoreLimits { remembered, requests, ..StoreLimits::default() };
     let store = Store::open_with(place.store(), limits).map_err(|error| failed(&error))?;
@@ -159,16 +190,17 @@ fn open_store(place: &Place, chosen: &Chosen) -> Result<Store, Failure> {
             "requests were under way when the last daemon ended; it is not known whether they arrived"
         );
     }
-    Ok(store)
+    let damage = opening.set_aside.clone().map(|(kept, reason)| StoreDamage { kept, reason });
+    Ok((store, damage))
 }
 
 fn controller(place: &Place, daemon: Arc<dyn Daemon>, store: Store, chosen: &Chosen) -> Result<Arc<dyn Port>, Failure> {
     let Chosen { times, limits, .. } = *chosen;
-    let teams = Teams::open(place.teams()).map_err(|error| failed(&error))?;
+    let teams = Teams::open(place.teams()).map_err(failed_at(place.teams()))?;
     let mut options = audit::Options::new("wh-daemon");
     options.texts = texts()?;
-    let audit = Audit::open(place.audit(), options).map_err(|error| failed(&error))?;
-    let references = References::new(place.contents(), limits.reference).map_err(|error| failed(&error))?;
+    let audit = Audit::open(place.audit(), options).map_err(failed_at(place.audit()))?;
+    let references = References::new(place.contents(), limits.reference).map_err(failed_at(place.contents()))?;
     tokio::spawn(sweep(references.clone()));
     let parts = Parts { daemon, store, teams, audit, references, times, limits };
     Ok(Arc::new(Controller::new(parts)))
