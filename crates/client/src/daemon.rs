@@ -278,6 +278,8 @@ pub enum Ending {
     Lost,
     /// It cannot be used any more, but its processes with these pids could not be ended.
     Left(Vec<i32>),
+    /// The daemon is stopping. The session is not over: the next daemon restores it.
+    Suspended,
 }
 
 /// Where a session comes from.

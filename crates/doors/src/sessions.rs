@@ -82,6 +82,9 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
         let (state, reason) = match ending {
             Ending::Exited(exit) => ("ended", Some(exit_words(exit))),
             Ending::Gone(reason) => ("ended", reason),
+            Ending::Suspended => {
+                ("ended", Some("the daemon is stopping; the next one restores the session".to_owned()))
+            }
             Ending::Lost => {
                 ("lost", Some("the daemon was killed, and it could not go on; wh logs has what it showed".to_owned()))
             }

@@ -129,7 +129,8 @@ async fn let_go(store: &Store, name: &str, team: &str, all: &[Arc<Session>]) -> 
         let Some(session) = all.iter().find(|one| one.id == record.id).cloned() else { continue };
         let change = move |record: &mut SessionRecord| {
             record.name = session.name();
-            record.ended = session.ended().map(|(how, at)| Ended { at, how: ending(&how) });
+            let ended = session.ended().filter(|(how, _)| *how != Ending::Suspended);
+            record.ended = ended.map(|(how, at)| Ended { at, how: ending(&how) });
         };
         store.change_session(record.id, change).await?;
     }
@@ -143,8 +144,9 @@ pub(super) fn ending(how: &Ending) -> Value {
         Ending::Exited(Exit::Signal(signal)) => json!({ "exited": { "signal": signal } }),
         Ending::Exited(Exit::Unknown) => json!({ "exited": {} }),
         Ending::Gone(reason) => json!({ "gone": reason }),
-        Ending::Lost => json!("lost"),
         Ending::Left(pids) => json!({ "left": pids }),
+        // Nothing is written of a session that is to be restored; what cannot be is lost.
+        Ending::Lost | Ending::Suspended => json!("lost"),
     }
 }
 
@@ -220,7 +222,7 @@ impl Keeper {
         if let Err(error) = self.store.flush().await {
             warn!(id = self.session.id, %error, "the end of a session's history could not be written");
         }
-        let Some((how, at)) = self.session.ended() else { return };
+        let Some((how, at)) = self.session.ended().filter(|(how, _)| *how != Ending::Suspended) else { return };
         let how = ending(&how);
         self.change(move |record| record.ended = Some(Ended { at, how: how.clone() })).await;
     }

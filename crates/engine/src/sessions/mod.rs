@@ -6,6 +6,7 @@ mod keep;
 mod made;
 mod make;
 mod name;
+mod outlook;
 mod restore;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
 use wh_pipe::{Left, reaper};
 
+pub use outlook::Outlook;
 pub use restore::{Recalled, Restored};
 
 use crate::control::teams::DEFAULT_TEAM;
@@ -319,13 +321,23 @@ impl Sessions {
         Ok(Created { session, duplicate })
     }
 
-    /// Ends every session, and takes no more.
-    pub async fn stop(&self) {
+    /// Ends every process, and makes no more sessions. Terminal programs end for good. Sessions of agents stay in the
+    /// store as they are, to be restored by the next daemon; with `end_sessions` they end, too.
+    pub async fn stop(&self, end_sessions: bool) {
         self.stopping.store(true, Ordering::Release);
         let kept = self.kept();
-        let all = kept.iter().filter(|one| one.session.ended().is_none()).map(|one| one.end(false));
-        futures_util::future::join_all(all).await;
-        self.give_up_returning().await;
+        let live: Vec<&Arc<Kept>> = kept.iter().filter(|one| one.session.ended().is_none()).collect();
+        if !end_sessions && self.means.store.is_some() {
+            let now = SystemTime::now();
+            // First of all: what an agent says while it is ended is not part of the conversation.
+            live.iter()
+                .filter(|one| one.session.agent().is_some())
+                .for_each(|one| one.session.end(Ending::Suspended, now));
+        }
+        futures_util::future::join_all(live.iter().map(|one| one.end(false))).await;
+        if end_sessions {
+            self.give_up_returning().await;
+        }
         let written = kept.iter().filter_map(|one| one.written.clone());
         let written = futures_util::future::join_all(written.map(|mut written| async move {
             let _ = written.wait_for(|written| *written).await;

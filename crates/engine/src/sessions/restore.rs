@@ -108,7 +108,7 @@ impl Sessions {
         restored
     }
 
-    /// The daemon is stopped: those that are not back yet have ended like all others.
+    /// Every session is to end: those that are not back yet have ended like all others.
     pub(super) async fn give_up_returning(&self) {
         let Some(store) = &self.means.store else { return };
         let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
@@ -152,7 +152,7 @@ impl Sessions {
         let (mut items, mut written) = items(store, &record.id).await;
         let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
         let said = items.iter().any(was_said);
-        let anew = record.extra["anew"] == Value::Bool(true) || !said;
+        let anew = begins_anew(record) || !said;
         let agent = record.agent.clone().unwrap_or_default();
         let (ending, why) = if !room {
             (Ending::Lost, "there are too many sessions already".to_owned())
@@ -202,6 +202,8 @@ impl Sessions {
         let subject = Subject::Conversation { space: running.space.clone(), kept: running.kept.clone(), written };
         kept.written = Some(keep::follow(store.clone(), Arc::clone(&session), subject));
         if let Err(kept) = self.keep_at(number, kept) {
+            // The daemon is stopping. The next one restores it.
+            kept.session.end(Ending::Suspended, SystemTime::now());
             kept.end(true).await;
             return false;
         }
@@ -306,8 +308,13 @@ fn unreadable(row: &KeptItem, why: &str) -> Item {
     Item { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None }
 }
 
+/// True if it had begun anew itself, and so has nothing to lose.
+pub(super) fn begins_anew(record: &SessionRecord) -> bool {
+    record.extra["anew"] == Value::Bool(true)
+}
+
 /// Whether it is more than what happens when somebody comes or goes.
-fn was_said(item: &Item) -> bool {
+pub(super) fn was_said(item: &Item) -> bool {
     !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
 }
 

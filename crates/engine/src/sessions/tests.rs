@@ -1,6 +1,7 @@
 //! Sessions over several lives of a daemon that is never asked to end.
 
 mod mute;
+mod stop;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -454,28 +455,6 @@ fn what_is_made_is_listed_though_nobody_waits_for_it() {
 }
 
 #[test]
-fn who_is_not_back_yet_when_the_daemon_is_stopped_does_not_come_back() {
-    let home = Home::new();
-    home.live(async |life| {
-        for number in 0..6 {
-            life.create(home.wanted("mute", &format!("s{number}"))).await;
-        }
-    });
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let store = Store::open(home.state().join("store")).unwrap();
-    runtime.block_on(async {
-        let sessions = Sessions::new(means(store.clone()));
-        let recalled = sessions.recall().await.unwrap();
-        sessions.stop().await;
-        assert_eq!(sessions.bring_back(recalled).await.resumed, 0, "it is too late");
-    });
-    runtime.block_on(store.close()).unwrap();
-    home.live(async |life| {
-        assert_eq!(life.restored, Restored { resumed: 0, lost: 0, past: 6 });
-    });
-}
-
-#[test]
 fn what_is_forgotten_is_not_held_by_anybody() {
     let home = Home::new();
     home.live(async |life| {
@@ -525,7 +504,7 @@ fn names_and_ends_are_kept_and_what_is_forgotten_is_gone() {
         assert_eq!(life.session(&renamed).name(), "two");
         assert_eq!(life.session(&ended).ended().unwrap().0, Ending::Gone(None));
         assert!(life.sessions.forget(&ended).await);
-        life.sessions.stop().await;
+        life.sessions.stop(true).await;
     });
     home.live(async |life| {
         assert_eq!(

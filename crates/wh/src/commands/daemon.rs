@@ -10,6 +10,8 @@ use clap::{Args, Subcommand};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use serde_json::json;
 
+use super::outlook;
+use super::wait::duration;
 use crate::daemon::watchdog::{self, LastPolled};
 use crate::daemon::{self, DaemonArguments, DaemonFile, Place, Started};
 use crate::door::DoorArguments;
@@ -17,12 +19,15 @@ use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{clean, json_line, print};
 use crate::{log, waiting};
 
+/// Limit for the end of the daemon and everything that it has started.
+const LONGEST_STOP: Duration = Duration::from_secs(30);
+
 /// Keep sessions that outlive the terminal they were started from
 ///
 /// One daemon per user (and runtime directory) keeps sessions: agents with their conversations, and terminal programs.
 /// `wh new` makes one and starts the daemon if need be; `wh ls` lists them, `wh attach` shows one.
 #[derive(Debug, Args)]
-#[command(after_help = with_exit_codes("  wh daemon start\n  wh new --agent demo --name a\n  wh daemon status --json\n  wh daemon stop"))]
+#[command(after_help = with_exit_codes("  wh daemon start\n  wh new --agent demo --name a\n  wh daemon status --json\n  wh daemon restart\n  wh daemon stop"))]
 pub struct Daemon {
     #[command(subcommand)]
     command: DaemonCommand,
@@ -32,8 +37,10 @@ pub struct Daemon {
 enum DaemonCommand {
     /// Start it, in the background
     Start(Start),
-    /// End it with all of its sessions
-    Stop,
+    /// End it with every process of its sessions. The next start restores the agent sessions
+    Stop(Stop),
+    /// Stop it and start it again with the same options; agent sessions are restored
+    Restart(Restart),
     /// Say whether it runs, since when, and where its doors are
     Status(Status),
     /// Print what it has written about what it does
@@ -41,6 +48,7 @@ enum DaemonCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(args_override_self = true)]
 struct Start {
     /// Stay in the foreground, as a service manager wants it
     #[arg(long)]
@@ -52,6 +60,24 @@ struct Start {
 
     #[command(flatten)]
     arguments: DaemonArguments,
+}
+
+#[derive(Debug, Args)]
+struct Stop {
+    /// End the sessions, too: they are not restored
+    #[arg(long)]
+    end_sessions: bool,
+
+    /// Fail if it has not ended within this time, and list what still runs
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+struct Restart {
+    /// Options that are given replace those that the running daemon was started with
+    #[command(flatten)]
+    _replaced: DaemonArguments,
 }
 
 #[derive(Debug, Args)]
@@ -77,11 +103,12 @@ impl Daemon {
         let place = Place::here()?;
         match self.command {
             DaemonCommand::Start(start) => start.run(&place),
-            DaemonCommand::Stop => {
-                let words = if place.stop()? { "the daemon has ended\n" } else { "no daemon runs here\n" };
-                print(words)?;
+            DaemonCommand::Stop(stop) => {
+                let ended = place.stop(stop.end_sessions, stop.timeout)?;
+                print(if ended { "the daemon has ended\n" } else { "no daemon runs here\n" })?;
                 Ok(ExitCode::SUCCESS)
             }
+            DaemonCommand::Restart(_) => restart(&place),
             DaemonCommand::Status(status) => status.run(&place),
             DaemonCommand::Logs(logs) => logs.run(&place),
         }
@@ -129,6 +156,22 @@ fn start(place: &Place, options: &[String]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn restart(place: &Place) -> Result<ExitCode, Failure> {
+    let running = place.living();
+    if let Some(daemon) = running.as_ref().filter(|daemon| daemon.foreground) {
+        return Err(Failure::new(
+            code::REFUSED,
+            format!("the daemon (process {}) was started with --foreground", daemon.pid),
+        )
+        .hint("restart it where it was started, as with: systemctl --user restart wheelhouse"));
+    }
+    place.stop(false, LONGEST_STOP)?;
+    // The last of two equal options counts.
+    let mut options = running.map(|daemon| daemon.arguments).unwrap_or_default();
+    options.extend(options_after("restart"));
+    start(place, &options)
+}
+
 /// The options of this command as they stand on the command line, to be passed on. Those that say only where a daemon runs
 /// are left out.
 fn options_after(verb: &str) -> Vec<String> {
@@ -157,9 +200,9 @@ impl Status {
                 print(&json_line(&json!({"running": false, "damaged_stores": damaged}).to_string()))?;
                 return Ok(ExitCode::from(code::UNREACHABLE));
             }
-            let damaged = damaged.iter().map(|path| kept(path));
+            let outlook = outlook::lines(place, true).into_iter().chain(damaged.iter().map(|path| kept(path)));
             let hints: Vec<String> =
-                std::iter::once("start it with: wh daemon start".to_owned()).chain(damaged).collect();
+                std::iter::once("start it with: wh daemon start".to_owned()).chain(outlook).collect();
             return Err(Failure::new(code::UNREACHABLE, "no daemon runs here").hint(hints.join("\n")));
         };
         let (socket, token, log) = (place.socket(), place.token(), place.log());

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::outlook;
 use crate::daemon::Place;
 use crate::door::{DoorArguments, session_table, table};
 use crate::failure::{Failure, code, say, with_exit_codes};
@@ -30,18 +31,24 @@ impl Ls {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
         let runs = runtime::live().map_err(|error| failed(&error))?;
-        let (mut sessions, returning) = match Place::here()?.living() {
+        let place = Place::here()?;
+        let (mut sessions, returning) = match place.living() {
             Some(_) => {
                 let listed = DoorArguments::for_daemon().listed()?;
                 (listed.sessions, listed.returning)
             }
             None => (Vec::new(), Vec::new()),
         };
+        let outlook = if place.living().is_none() { outlook::lines(&place, self.all) } else { Vec::new() };
+        if !outlook.is_empty() {
+            say("wh: no daemon runs here");
+            outlook.iter().for_each(|line| say(&format!("    {line}")));
+        }
         if !returning.is_empty() {
             say(&format!("wh: coming back since the daemon was restarted: {}", returning.join(", ")));
         }
         sessions.retain(|one| self.all || one.status.live);
-        if runs.is_empty() && sessions.is_empty() && !returning.is_empty() {
+        if runs.is_empty() && sessions.is_empty() && !(returning.is_empty() && outlook.is_empty()) {
             // What there is to say was said.
         } else if runs.is_empty() && sessions.is_empty() {
             say("wh: nothing runs now; start something with: wh new --agent demo");

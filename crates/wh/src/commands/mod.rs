@@ -19,6 +19,7 @@ mod mark;
 mod messages;
 mod new;
 pub mod offer;
+mod outlook;
 mod output;
 mod play;
 mod rename;

@@ -4,31 +4,25 @@
 mod limits;
 mod serve;
 mod start;
+mod stop;
 pub mod watchdog;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use wh_engine::control::teams::Teams;
 use wh_pipe::Left;
 use wh_wire::socket::{Credential, MAX_CREDENTIALS};
 
-use crate::ending::not_ended;
 use crate::failure::{Failure, code, say};
 use crate::places;
 use crate::runtime::{self, process_start};
 
 pub use serve::{DaemonArguments, Started, serve, texts};
-
-/// How long a daemon may take to end everything that it keeps.
-const LONGEST_STOP: Duration = Duration::from_secs(30);
 
 /// Where a daemon of this user is, whether it lives or not.
 #[derive(Debug, Clone)]
@@ -206,30 +200,6 @@ impl Place {
             say(&format!("wh: {}", damage.warning()));
         }
         Ok(daemon)
-    }
-
-    /// Asks the daemon to end everything and itself; returns when it is gone. False: there was none.
-    pub fn stop(&self) -> Result<bool, Failure> {
-        let Some(daemon) = self.living() else { return Ok(false) };
-        let failed =
-            |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
-        let pid = i32::try_from(daemon.pid).map_err(|error| failed(&error))?;
-        kill(Pid::from_raw(pid), Signal::SIGTERM).map_err(|error| failed(&error))?;
-        // Its lock is free when it is gone. Whoever waits for that waits in a thread of its own, so that there is an end.
-        let file = self.lock_file().map_err(|error| failed(&error))?;
-        let (tell, gone) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let lock = Flock::lock(file, FlockArg::LockExclusive);
-            let _ = tell.send(lock.map(drop).is_ok());
-        });
-        match gone.recv_timeout(LONGEST_STOP) {
-            Ok(true) => match self.take_left() {
-                left if left.is_empty() => Ok(true),
-                left => Err(not_ended(&left)),
-            },
-            _ => Err(failed(&format!("process {} does not end", daemon.pid))
-                .hint(format!("what it does is in {}", self.log().display()))),
-        }
     }
 }
 

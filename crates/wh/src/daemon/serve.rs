@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use nix::fcntl::Flock;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing::{Instrument, info, info_span, warn};
 use wh_client::{Controller as Port, Daemon};
@@ -25,6 +26,7 @@ use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
 
 use super::limits::{Chosen, ControlLimits, raise_descriptor_limit};
+use super::stop::END_SESSIONS;
 use super::{DaemonFile, Place, StoreDamage, write_private};
 use crate::control::TOKEN_VARIABLE;
 use crate::ending::not_ended;
@@ -81,6 +83,7 @@ pub async fn serve(
 ) -> Result<(), Failure> {
     protect::memory();
     let mut signals = Signals::new().map_err(|error| failed(&error))?;
+    let mut end_sessions = signal(SignalKind::from_raw(END_SESSIONS as i32)).map_err(|error| failed(&error))?;
     let _lock: Flock<std::fs::File> = match place.claim().map_err(|error| failed(&error))? {
         Some(lock) => lock,
         None => {
@@ -139,12 +142,15 @@ pub async fn serve(
     info!(pid, url = file.url, "the daemon is ready");
     ready(&file);
 
-    signals.next().await;
-    info!("the daemon was asked to end");
+    let end_sessions = tokio::select! {
+        () = signals.next() => false,
+        _ = end_sessions.recv() => true,
+    };
+    info!(end_sessions, "the daemon was asked to end");
     restoring.abort();
     let _ = restoring.await;
     tokio::select! {
-        () = sessions.stop() => {}
+        () = sessions.stop(end_sessions) => {}
         // Who asks again means it.
         () = signals.next() => {}
     }

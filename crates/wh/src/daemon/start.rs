@@ -30,6 +30,7 @@ impl Place {
         let log = options.append(true).create(true).mode(0o600).open(&path).map_err(cannot_log)?;
         let written = log.metadata().map_err(cannot_log)?.len();
         let own = std::env::current_exe().map_err(failed)?;
+        #[expect(clippy::disallowed_methods, reason = "the daemon outlives this process, which is no child subreaper")]
         let mut child = Command::new(own)
             .args(["daemon", "start", "--foreground", "--background"])
             .args(arguments)

@@ -2,6 +2,7 @@
 
 mod clock;
 mod crowds;
+mod damage;
 mod deaf;
 mod doors;
 mod ended;
@@ -18,6 +19,7 @@ mod sender;
 mod shells;
 mod socket;
 mod stalled;
+mod stop;
 mod teams;
 mod unread;
 

@@ -66,20 +66,3 @@ fn after_a_kill_a_conversation_goes_on_and_of_a_terminal_its_history_is_left() {
     let ack = house.control(&stdin(&program, "late", "echo late\n"));
     assert_eq!(ack["result"], "not_live", "{ack}");
 }
-
-#[test]
-fn what_was_stopped_on_purpose_does_not_come_back() {
-    let mut house = House::new();
-    let session = house.demo("a", 0);
-    house.ok(&["send", "a", "hello before", "--request-id", "r1"]);
-    house.receipt(&session, "r1");
-    house.ok(&["daemon", "stop"]);
-    assert!(house.ended().success());
-    house.start();
-    let summary = house.state(&session, "ended");
-    assert_eq!(summary["status"]["live"], false, "{summary}");
-    assert!(house.ok(&["logs", "a"]).contains("hello before"), "what was said can be read");
-    // Its name is free.
-    let other = house.demo("a", 0);
-    assert_ne!(other.id, session.id);
-}

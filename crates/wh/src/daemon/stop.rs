@@ -1,0 +1,127 @@
+//! Stopping the daemon from outside, with all that it has started.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use wh_pipe::tree;
+
+use super::Place;
+use crate::failure::{Failure, code, say};
+use crate::runtime::process_start;
+
+/// The signal that ends the sessions, too, and not only their processes.
+pub const END_SESSIONS: Signal = Signal::SIGUSR1;
+
+/// The time after which it is said that the daemon has not ended yet.
+const NOTICE_AFTER: Duration = Duration::from_secs(2);
+
+/// Limit for processes that outlast the daemon: its guards end them.
+const LONGEST_END: Duration = Duration::from_secs(5);
+
+/// Interval of the checks for processes that have ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A process that cannot be taken for a later one of the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Running {
+    pid: u32,
+    start: u64,
+}
+
+impl Running {
+    fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, start: process_start(pid)? })
+    }
+
+    fn still(&self) -> bool {
+        process_start(self.pid) == Some(self.start)
+    }
+
+    fn described(&self) -> String {
+        let name = fs::read(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
+        format!("{} ({})", self.pid, String::from_utf8_lossy(&name).trim())
+    }
+}
+
+fn described(processes: &[Running]) -> String {
+    processes.iter().map(Running::described).collect::<Vec<_>>().join(", ")
+}
+
+impl Place {
+    /// Stops the daemon, and returns once it and all that it has started are gone. With `end_sessions` its sessions end for
+    /// good. False: none runs here.
+    pub fn stop(&self, end_sessions: bool, timeout: Duration) -> Result<bool, Failure> {
+        let Some(daemon) = self.living() else { return Ok(false) };
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
+        let pid = Pid::from_raw(i32::try_from(daemon.pid).map_err(|error| failed(&error))?);
+        let below = tree::below(pid).into_iter().filter_map(|pid| Running::of(pid.as_raw().unsigned_abs()));
+        let mut processes: Vec<Running> = below.collect();
+        // A daemon that does not know the signal would be killed by it; its SIGTERM ends the sessions.
+        let order = if end_sessions && catches(daemon.pid, END_SESSIONS) { END_SESSIONS } else { Signal::SIGTERM };
+        kill(pid, order).map_err(|error| failed(&error))?;
+        // One that is stopped acts on a signal once it continues.
+        kill(pid, Signal::SIGCONT).map_err(|error| failed(&error))?;
+        // Its lock is free when it is gone. A thread waits for that, so that the wait has a limit.
+        let file = self.lock_file().map_err(|error| failed(&error))?;
+        let (tell, gone) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let lock = Flock::lock(file, FlockArg::LockExclusive);
+            let _ = tell.send(lock.map(drop).is_ok());
+        });
+        let first = timeout.min(NOTICE_AFTER);
+        let ended = gone.recv_timeout(first).or_else(|error| {
+            let rest = timeout.saturating_sub(first);
+            if rest.is_zero() {
+                return Err(error);
+            }
+            say(&format!("wh: still waiting for the daemon (process {}) to end", daemon.pid));
+            gone.recv_timeout(rest)
+        });
+        if ended != Ok(true) {
+            let left: Vec<Running> =
+                Running::of(daemon.pid).into_iter().chain(processes).filter(Running::still).collect();
+            let message = format!("the daemon (process {}) has not ended within {timeout:?}", daemon.pid);
+            return Err(Failure::new(code::TIMEOUT, message).hint(format!(
+                "still running: {}\nits log is {}\nend it with: kill -9 {}",
+                described(&left),
+                self.log().display(),
+                daemon.pid
+            )));
+        }
+        // What started since, and could not be ended, the daemon has noted.
+        let noted = self.take_left().0.into_iter().filter_map(|pid| Running::of(pid.unsigned_abs()));
+        let noted: Vec<Running> = noted.filter(|one| !processes.contains(one)).collect();
+        processes.extend(noted);
+        let left = outlasting(processes);
+        if left.is_empty() {
+            return Ok(true);
+        }
+        let pids: Vec<String> = left.iter().map(|one| one.pid.to_string()).collect();
+        let message = format!("the daemon has ended, but these processes still run: {}", described(&left));
+        Err(Failure::new(code::FAILED, message).hint(format!("end them with: kill -9 {}", pids.join(" "))))
+    }
+}
+
+/// Waits for processes to end, and returns those that do not within [`LONGEST_END`].
+fn outlasting(mut processes: Vec<Running>) -> Vec<Running> {
+    let deadline = Instant::now() + LONGEST_END;
+    loop {
+        processes.retain(Running::still);
+        if processes.is_empty() || Instant::now() >= deadline {
+            return processes;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// True if a process has a handler for a signal.
+fn catches(pid: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal as u32 - 1)) != 0
+}
