@@ -75,6 +75,16 @@ impl Failure {
         serde_json::json!({ "failed": { "code": self.code, "message": self.message, "hint": self.hint } }).to_string()
     }
 
+    /// The same with another exit code.
+    pub fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+
     /// What was wrong, and what to do, in a line.
     pub fn told(&self) -> String {
         match &self.hint {

@@ -110,6 +110,14 @@ pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
+/// True if a process is stopped, as by SIGSTOP.
+pub fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name may hold anything; the state is the field after it.
+    let after = stat.iter().rposition(|byte| *byte == b')').map_or(&[][..], |end| &stat[end..]);
+    matches!(after, [b')', b' ', b'T' | b't', ..])
+}
+
 /// When a process started, in the system's ticks; none if there is no such process.
 pub fn process_start(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -17,7 +17,8 @@ use wh_screen::render::LEAVE;
 use wh_wire::attach::{FromPerson, HEADER, ToPerson, header};
 use wh_wire::socket::Attached;
 
-use crate::daemon::Place;
+use crate::daemon::{DaemonFile, Place};
+use crate::door::{ANSWER_TIMEOUT, Patience, Peer, answered};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::person::Person;
 use crate::sender::unanswered;
@@ -51,8 +52,8 @@ impl Attach {
 pub fn attach(session: &str, detach_key: &str) -> Result<ExitCode, Failure> {
     let keys = Keys::new(detach_key)?;
     let place = Place::here()?;
-    place.needed()?;
-    waiting::block_on(show(place, session.to_owned(), person()?, keys))
+    let daemon = place.needed()?;
+    waiting::block_on(show(place, daemon, session.to_owned(), person()?, keys))
 }
 
 /// The person whose terminal it is shown on.
@@ -62,12 +63,23 @@ pub fn person() -> Result<Person, Failure> {
     })
 }
 
-async fn show(place: Place, session: String, person: Person, keys: Keys) -> Result<ExitCode, Failure> {
-    let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
-    line.show(place.credentials());
+async fn show(
+    place: Place,
+    daemon: DaemonFile,
+    session: String,
+    person: Person,
+    keys: Keys,
+) -> Result<ExitCode, Failure> {
     let size = person.size();
     let payload = json!({ "session_id": session, "size": { "width": size.columns, "height": size.rows } });
-    let attached: Attached = line.ask("attach", payload, None).await.map_err(unanswered)?;
+    let peer = || Peer::Daemon(daemon.pid);
+    let (attached, line) = answered(peer, Patience::of(ANSWER_TIMEOUT), async {
+        let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
+        line.show(place.credentials());
+        let attached: Attached = line.ask("attach", payload, None).await.map_err(unanswered)?;
+        Ok((attached, line))
+    })
+    .await?;
     let (reader, writer) = line.into_halves();
     // What a person's terminal is attached to: here a line to the daemon stands behind it.
     let (surface, mut requests) = Surface::new();

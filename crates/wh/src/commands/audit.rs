@@ -94,9 +94,12 @@ impl Audit {
     }
 }
 
+/// Time without an answer of the daemon after which the text is taken as it is.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A session's id: the daemon says which one a name means. Where none runs, or it knows no such session any more, the text is taken as it is.
 fn id_of(place: &Place, session: String) -> String {
-    let door = place.living().and_then(|_| DoorArguments::for_daemon().onto(Some(session.clone())).ok());
+    let door = place.living().and_then(|_| DoorArguments::for_daemon(ANSWER_TIMEOUT).onto(Some(session.clone())).ok());
     let known = door.and_then(|door| door.summary().ok().flatten());
     known.map_or(session, |one| one.session_id)
 }

@@ -14,7 +14,7 @@ use super::outlook;
 use super::wait::duration;
 use crate::daemon::watchdog::{self, LastPolled};
 use crate::daemon::{self, DaemonArguments, DaemonFile, Place, Started};
-use crate::door::DoorArguments;
+use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{clean, json_line, print};
 use crate::{log, waiting};
@@ -41,7 +41,7 @@ enum DaemonCommand {
     Stop(Stop),
     /// Stop it and start it again with the same options; agent sessions are restored
     Restart(Restart),
-    /// Say whether it runs, since when, and where its doors are
+    /// Say whether it runs, since when, and where its doors are. Exit code 3: it runs and does not answer; 6: none runs
     Status(Status),
     /// Print what it has written about what it does
     Logs(Logs),
@@ -82,6 +82,9 @@ struct Restart {
 
 #[derive(Debug, Args)]
 struct Status {
+    #[command(flatten)]
+    answer: AnswerTimeout,
+
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -207,11 +210,21 @@ impl Status {
         };
         let (socket, token, log) = (place.socket(), place.token(), place.log());
         let mut body = json!({
-            "running": true, "pid": daemon.pid, "started_at": daemon.started_at,
+            "running": true, "answers": true, "pid": daemon.pid, "started_at": daemon.started_at,
             "version": daemon.version, "url": daemon.url, "socket": socket, "token_file": token, "log": log,
             "store_damage": daemon.store_damage, "damaged_stores": damaged,
         });
-        let sessions = DoorArguments::for_daemon().sessions()?;
+        let sessions = match DoorArguments::for_daemon(self.answer.timeout).sessions() {
+            Ok(sessions) => sessions,
+            Err(failure) if failure.code() == code::UNREACHABLE => {
+                if self.json {
+                    body["answers"] = json!(false);
+                    print(&json_line(&body.to_string()))?;
+                }
+                return Err(failure.with_code(code::TIMEOUT));
+            }
+            Err(failure) => return Err(failure),
+        };
         let living = sessions.iter().filter(|one| one.status.live).count();
         let ended = sessions.len() - living;
         if self.json {

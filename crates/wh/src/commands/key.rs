@@ -28,7 +28,7 @@ pub struct Key {
 impl Key {
     pub fn run(mut self) -> Result<ExitCode, Failure> {
         let session = match self.names.as_slice() {
-            [first, _, ..] if first.parse::<KeyPress>().is_err() || self.door.names_session(first) => {
+            [first, _, ..] if first.parse::<KeyPress>().is_err() || self.door.names_session(first)? => {
                 Some(self.names.remove(0))
             }
             [first] => {

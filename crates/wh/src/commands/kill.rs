@@ -7,12 +7,12 @@ use clap::Args;
 use hyper::Method;
 use wh_wire::control::SessionSummary;
 
-use crate::door::{DoorArguments, percent_encoded};
+use crate::door::{AnswerTimeout, DoorArguments, percent_encoded};
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::{json_line, print};
 
 /// How long a session may take to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LONGEST_END: Duration = Duration::from_secs(30);
 
 /// End a session of the daemon and all that it started
 ///
@@ -31,6 +31,9 @@ pub struct Kill {
     #[arg(long)]
     forget: bool,
 
+    #[command(flatten)]
+    answer: AnswerTimeout,
+
     /// Print how it ended as JSON on one line
     #[arg(long)]
     json: bool,
@@ -45,7 +48,9 @@ impl Kill {
             switch(self.now),
             switch(self.forget)
         );
-        let answer = DoorArguments::for_daemon().daemon_call(Method::DELETE, &path, None, PATIENCE)?;
+        let door = DoorArguments::for_daemon(self.answer.timeout);
+        door.daemon_answers()?;
+        let answer = door.daemon_call(Method::DELETE, &path, None, LONGEST_END)?;
         let session: SessionSummary = answer.read()?;
         if self.json {
             print(&json_line(&serde_json::json!(session).to_string()))?;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::outlook;
 use crate::daemon::Place;
-use crate::door::{DoorArguments, session_table, table};
+use crate::door::{AnswerTimeout, DoorArguments, session_table, table};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{json_line, print};
 use crate::runtime;
@@ -22,6 +22,9 @@ pub struct Ls {
     #[arg(short, long)]
     all: bool,
 
+    #[command(flatten)]
+    answer: AnswerTimeout,
+
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -34,7 +37,7 @@ impl Ls {
         let place = Place::here()?;
         let (mut sessions, returning) = match place.living() {
             Some(_) => {
-                let listed = DoorArguments::for_daemon().listed()?;
+                let listed = DoorArguments::for_daemon(self.answer.timeout).listed()?;
                 (listed.sessions, listed.returning)
             }
             None => (Vec::new(), Vec::new()),

@@ -43,6 +43,7 @@ use crate::failure::Failure;
 pub use control::How;
 pub use daemon::ago;
 pub use space::SpaceArguments;
+pub use wait::duration;
 
 #[derive(Debug, Subcommand)]
 pub enum Command {

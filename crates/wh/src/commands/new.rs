@@ -12,12 +12,12 @@ use wh_wire::control::{NewSessionRequest, SessionSummary};
 
 use crate::control::TOKEN_VARIABLE;
 use crate::daemon::Place;
-use crate::door::DoorArguments;
+use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{json_line, print};
 
 /// How long an agent may take to be started.
-const PATIENCE: Duration = Duration::from_secs(120);
+const LONGEST_START: Duration = Duration::from_secs(120);
 
 /// Make a session that outlives this terminal
 ///
@@ -73,6 +73,9 @@ pub struct New {
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
 
+    #[command(flatten)]
+    answer: AnswerTimeout,
+
     /// Print the session as JSON on one line
     #[arg(long)]
     json: bool,
@@ -115,8 +118,9 @@ impl New {
             request_id: self.request_id,
         };
         Place::here()?.or_started()?;
-        let door = DoorArguments::for_daemon();
-        let answer = door.daemon_call(Method::POST, "/sessions", Some(&json!(body)), PATIENCE)?;
+        let door = DoorArguments::for_daemon(self.answer.timeout);
+        door.daemon_answers()?;
+        let answer = door.daemon_call(Method::POST, "/sessions", Some(&json!(body)), LONGEST_START)?;
         let session: SessionSummary = answer.read()?;
         if self.json {
             print(&json_line(&json!(session).to_string()))?;

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use wh_client::SESSION_VARIABLE;
 use wh_wire::control::SessionSummary;
@@ -53,13 +54,22 @@ pub fn run(space: SpaceArguments) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The sessions that can be attached to from here. A daemon that does not answer has none.
+/// Time without an answer of the daemon after which a new space is opened without it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The sessions that can be attached to from here. A daemon that does not answer has none, and that is said.
 fn sessions() -> Vec<SessionSummary> {
     if !Place::here().is_ok_and(|place| place.living().is_some()) {
         return Vec::new();
     }
     let own = std::env::var_os(SESSION_VARIABLE);
-    let mut sessions = DoorArguments::for_daemon().sessions().unwrap_or_default();
+    let mut sessions = match DoorArguments::for_daemon(ANSWER_TIMEOUT).sessions() {
+        Ok(sessions) => sessions,
+        Err(failure) => {
+            let _ = failure.report();
+            return Vec::new();
+        }
+    };
     sessions.retain(|one| one.status.live && own.as_deref() != Some(OsStr::new(&one.session_id)));
     sessions
 }

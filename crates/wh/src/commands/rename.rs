@@ -7,7 +7,7 @@ use clap::Args;
 use hyper::Method;
 use serde_json::json;
 
-use crate::door::{DoorArguments, percent_encoded};
+use crate::door::{AnswerTimeout, DoorArguments, percent_encoded};
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::print;
 
@@ -20,13 +20,17 @@ pub struct Rename {
 
     /// What to call it
     name: String,
+
+    #[command(flatten)]
+    answer: AnswerTimeout,
 }
 
 impl Rename {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let path = format!("/sessions/{}", percent_encoded(&self.session));
         let body = json!({ "name": self.name });
-        DoorArguments::for_daemon().daemon_call(Method::PATCH, &path, Some(&body), Duration::from_secs(30))?;
+        let door = DoorArguments::for_daemon(self.answer.timeout);
+        door.daemon_call(Method::PATCH, &path, Some(&body), Duration::ZERO)?;
         print(&format!("{} is called {} now\n", self.session, self.name))?;
         Ok(ExitCode::SUCCESS)
     }

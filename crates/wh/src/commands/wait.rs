@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use wh_wire::control::WaitBody;
 
-use crate::door::DoorArguments;
+use crate::door::{DoorArguments, RunArguments};
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::clean_line;
 
@@ -30,16 +30,21 @@ pub struct Wait {
     timeout: Duration,
 
     #[command(flatten)]
-    door: DoorArguments,
+    run: RunArguments,
+
+    /// Print the run's answer as JSON on one line, an error too
+    #[arg(long)]
+    json: bool,
 }
 
 impl Wait {
     pub fn run(mut self) -> Result<ExitCode, Failure> {
         let condition = self.words.pop().unwrap_or_default();
+        let door = DoorArguments::new(self.run, self.json);
         if self.words.is_empty() {
-            self.door.nothing_for(&condition, "wh wait", "CONDITION")?;
+            door.nothing_for(&condition, "wh wait", "CONDITION")?;
         }
-        let door = self.door.onto(self.words.pop())?;
+        let door = door.onto(self.words.pop())?;
         let timeout = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
         let body = json!({ "condition": condition, "timeout": timeout });
         let answer = door.post("wait", &body, self.timeout)?;

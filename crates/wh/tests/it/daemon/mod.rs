@@ -17,6 +17,7 @@ mod references;
 mod restart;
 mod sender;
 mod shells;
+mod silent;
 mod socket;
 mod stalled;
 mod stop;
