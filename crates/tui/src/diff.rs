@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
 use crate::theme::Theme;
-use crate::visible::visible;
 use crate::wrap::{self, Piece};
+use wh_screen::visible::visible;
 
 /// So many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;

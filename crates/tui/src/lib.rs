@@ -14,7 +14,6 @@ mod run;
 pub mod theme;
 mod transcript;
 mod view;
-pub mod visible;
 pub mod wrap;
 
 pub use options::Options;

@@ -3,6 +3,8 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use wh_screen::visible::{is_hidden, visible, visible_line};
+
 use crate::failure::{Failure, code};
 
 /// Prints text as it is.
@@ -16,30 +18,34 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Text in lines: control characters have a mark in their place.
+/// Text of several lines with everything escaped that acts on a terminal or hides in the text.
 pub fn clean(text: &str) -> String {
-    text.chars()
-        .map(|character| if matches!(character, '\n' | '\t') { character } else { harmless(character) })
-        .collect()
+    visible(text).into_owned()
 }
 
-/// Text that must stay on its line.
+/// The same for text that must stay on its line.
 pub fn clean_line(text: &str) -> String {
-    text.chars().map(harmless).collect()
+    visible_line(text).into_owned()
 }
 
-fn harmless(character: char) -> char {
-    if character.is_control() { char::REPLACEMENT_CHARACTER } else { character }
+/// The text of a screen: as it is shown there, but never with a control character.
+pub fn without_controls(text: &str) -> String {
+    let harmless = |character: char| matches!(character, '\n' | '\t') || !character.is_control();
+    text.chars().map(|character| if harmless(character) { character } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// JSON as one line. What serde leaves as it is, but a terminal would obey, is written as an escape: it means the same.
+/// JSON as one line. Characters that [`is_hidden`] are written as JSON escapes, which are the same value.
 pub fn json_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
     for character in json.trim().chars() {
         match character {
             // Between values only: inside of a text they must be escaped already.
             '\n' | '\r' | '\t' => line.push(' '),
-            '\u{7f}'..='\u{9f}' => line.push_str(&format!("\\u{:04x}", u32::from(character))),
+            hidden if is_hidden(hidden) => {
+                for unit in hidden.encode_utf16(&mut [0; 2]) {
+                    line.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
             other => line.push(other),
         }
     }
@@ -84,15 +90,15 @@ mod tests {
 
     #[test]
     fn nothing_that_a_terminal_obeys_is_left_of_the_words_of_others() {
-        assert_eq!(clean("a\u{1b}[31mb\u{9b}2J\u{7}\u{7f}\r\n\tc é日"), "a�[31mb�2J���\n\tc é日");
-        assert_eq!(clean_line("rm\nx\ty"), "rm�x�y");
+        assert_eq!(clean("a\u{1b}[31mb\u{9b}2J\u{7}\u{7f}\r\n\tc é日"), "a␛[31mb\\u{9b}2J␇␡\n\tc é日");
+        assert_eq!(clean_line("rm\nx\ty"), "rm␊x␉y");
     }
 
     #[test]
     fn json_stays_the_same_value_on_one_line() {
-        let json = "{\n\t\"a\": \"x\u{9b}\u{7f}\\n\"\r\n}\n";
+        let json = "{\n\t\"a\": \"x\u{9b}\u{7f}\u{202e}\u{e0041}\\n\"\r\n}\n";
         let line = json_line(json);
-        assert_eq!(line, "{  \"a\": \"x\\u009b\\u007f\\n\"  }\n");
+        assert_eq!(line, "{  \"a\": \"x\\u009b\\u007f\\u202e\\udb40\\udc41\\n\"  }\n");
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(value(&line), value(json));
     }

@@ -3,6 +3,7 @@
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
+use wh_screen::visible::visible_line;
 
 use super::chips::Chips;
 
@@ -102,7 +103,7 @@ impl Glyph {
         let mut shown = match label {
             Some(label) => label,
             None if grapheme == "\t" => TAB.to_owned(),
-            None => grapheme.to_owned(),
+            None => visible_line(grapheme).into_owned(),
         };
         if chip && shown.width() > room {
             // A label is ASCII.

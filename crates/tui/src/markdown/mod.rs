@@ -15,7 +15,7 @@ use pulldown_cmark::{Options, Parser};
 use ratatui::text::Line;
 
 use crate::theme::Theme;
-use crate::visible::visible;
+use wh_screen::visible::visible;
 
 /// The lines of a complete text, none wider than `width`.
 #[must_use]

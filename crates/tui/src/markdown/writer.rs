@@ -8,8 +8,8 @@ use unicode_width::UnicodeWidthStr;
 use super::highlight::highlight;
 use super::table::Table;
 use crate::theme::Theme;
-use crate::visible::visible;
 use crate::wrap::{self, Piece};
+use wh_screen::visible::visible;
 
 /// What stands before the lines of a block: a quote's bar, an item's mark and then blanks.
 struct Margin {

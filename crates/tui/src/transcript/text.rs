@@ -17,11 +17,11 @@ pub(super) fn width(text: &str) -> usize {
 /// One line with every character that would act on the terminal made visible, and tabulators made spaces.
 pub(super) fn visible(line: &str) -> Cow<'_, str> {
     if !line.contains(['\t', '\r', '\n']) {
-        return crate::visible::visible(line);
+        return wh_screen::visible::visible(line);
     }
     let line = line.replace('\r', "␍").replace('\n', "␊");
     let mut seen = String::with_capacity(line.len() + TAB);
-    for (index, piece) in crate::visible::visible(&line).split('\t').enumerate() {
+    for (index, piece) in wh_screen::visible::visible(&line).split('\t').enumerate() {
         if index > 0 {
             let column = width(&seen);
             seen.extend(std::iter::repeat_n(' ', TAB - column % TAB));
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn nothing_acts_on_the_terminal() {
-        assert_eq!(visible("a\u{1b}[2Jb\u{7}\u{9b}c\u{7f}\u{202e}"), "a␛[2Jb␇\u{fffd}c␡\u{fffd}");
+        assert_eq!(visible("a\u{1b}[2Jb\u{7}\u{9b}c\u{7f}\u{202e}"), "a␛[2Jb␇\\u{9b}c␡\\u{202e}");
         assert_eq!(visible("a\tb\t日\tc"), "a   b   日  c");
         assert_eq!(visible("two\rthree\n"), "two␍three␊");
         assert_eq!(visible("e\u{301} 👩‍👩‍👧 日本"), "e\u{301} 👩‍👩‍👧 日本");

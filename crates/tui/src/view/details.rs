@@ -6,8 +6,8 @@ use wh_core::space::question::{Detail, Question};
 use crate::diff::Diff;
 use crate::markdown;
 use crate::theme::Theme;
-use crate::visible::visible;
 use crate::wrap::{Piece, verbatim};
+use wh_screen::visible::visible;
 
 /// Lines of one change that can be scrolled through.
 const MOST: usize = 5_000;

@@ -16,8 +16,8 @@ use super::{details, frame};
 use crate::app::{App, Spot, takes_text};
 use crate::composer::{Composer, ComposerView};
 use crate::theme::Theme;
-use crate::visible::visible;
 use crate::wrap::{Piece, words};
+use wh_screen::visible::visible;
 
 /// Lines of the title at most.
 const TITLE: usize = 3;

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::visible::visible;
+use wh_screen::visible::visible;
 
 /// Text from elsewhere in one line: controls are seen, blanks and line breaks are one blank each.
 pub(crate) fn one_line(text: &str) -> String {

@@ -13,8 +13,8 @@ use super::{frame, take_bottom};
 use crate::app::{App, Spot};
 use crate::picker::{Picker, Row};
 use crate::theme::Theme;
-use crate::visible::visible;
 use crate::wrap::{Piece, words};
+use wh_screen::visible::visible;
 
 /// Columns where there is room.
 const WIDTH: u16 = 92;

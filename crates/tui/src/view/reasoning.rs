@@ -10,8 +10,8 @@ use super::frame;
 use super::lines::{self, fit, one_line, put};
 use super::moment::Moment;
 use crate::theme::Theme;
-use crate::visible::visible;
 use crate::wrap::{Piece, words};
+use wh_screen::visible::visible;
 
 /// Lines of the bar where there is room, its frame among them.
 const HEIGHT: u16 = 8;

@@ -8,7 +8,7 @@ use super::outlook;
 use crate::daemon::Place;
 use crate::door::{AnswerTimeout, DoorArguments, session_table, table};
 use crate::failure::{Failure, code, say, with_exit_codes};
-use crate::print::{json_line, print};
+use crate::print::{clean_line, json_line, print};
 use crate::runtime;
 
 /// List the daemon's sessions, and the runs that have a control plane now
@@ -48,7 +48,7 @@ impl Ls {
             outlook.iter().for_each(|line| say(&format!("    {line}")));
         }
         if !returning.is_empty() {
-            say(&format!("wh: coming back since the daemon was restarted: {}", returning.join(", ")));
+            say(&format!("wh: coming back since the daemon was restarted: {}", clean_line(&returning.join(", "))));
         }
         sessions.retain(|one| self.all || one.status.live);
         if runs.is_empty() && sessions.is_empty() && !(returning.is_empty() && outlook.is_empty()) {

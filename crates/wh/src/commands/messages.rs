@@ -84,8 +84,8 @@ mod tests {
             sent: false,
             received_at: "2025-01-06T10:00:00.000Z".to_owned(),
         };
-        let heading = "2025-01-06T10:00:00.000Z chat from agent� to human, other\n";
-        assert_eq!(line(&message), format!("{heading}    one\n    two �[2J\n"));
+        let heading = "2025-01-06T10:00:00.000Z chat from agent␊ to human, other\n";
+        assert_eq!(line(&message), format!("{heading}    one\n    two ␛[2J\n"));
         message.payload = json!({"tool": "x"});
         assert_eq!(line(&message), format!("{heading}    {{\"tool\":\"x\"}}\n"));
     }

@@ -12,7 +12,7 @@ use super::play;
 
 use crate::door::DoorArguments;
 use crate::failure::{Failure, code, with_exit_codes};
-use crate::print::{clean, print, without_sequences};
+use crate::print::{print, without_controls, without_sequences};
 
 /// Lines above the screen, as `wh run` keeps them unless told otherwise: a screen that grows takes them back.
 const HISTORY: usize = 2000;
@@ -95,6 +95,6 @@ impl Screen {
 fn lines(text: &str) -> String {
     match text.trim_end_matches('\n') {
         "" => String::new(),
-        text => clean(text) + "\n",
+        text => without_controls(text) + "\n",
     }
 }

@@ -112,6 +112,6 @@ mod tests {
     #[test]
     fn a_mark_stands_below_what_is_wrong() {
         assert_eq!(pointed_at("exited)", 6), "exited)\n      ^");
-        assert_eq!(pointed_at("a\nb", 99), "a�b\n   ^");
+        assert_eq!(pointed_at("a\nb", 99), "a␊b\n   ^");
     }
 }

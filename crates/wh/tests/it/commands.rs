@@ -378,14 +378,14 @@ fn nothing_that_others_say_is_obeyed_by_the_terminal() {
         assert!(said.code == 0 && !escapes(&said.out) && !escapes(&said.err), "{command}: {said:?}");
     }
     let listed = done(runs, "wh ls");
-    assert!(listed.contains("�]0;owned� �2J�forged line") && listed.lines().count() == 2, "{listed}");
+    assert!(listed.contains("␛]0;owned␇ \\u{9b}2J␊forged line") && listed.lines().count() == 2, "{listed}");
     assert_eq!(done(runs, "wh ls --json | jq -r '.command[2]'"), evil, "JSON has it all, escaped");
 
     let title = r#"{"error":"Bad \u001b[2J","detail":"see \u001b]0;owned\u0007 \u009b2J","screen":["\u001bc"]}"#;
     for (status, code) in [("400 Bad Request", 2), ("409 Conflict", 4), ("500 Internal Server Error", 125)] {
         let port = parrot(status, title);
         let said = script(runs, &format!("wh wait exited --port {port}"));
-        assert!(said.code == code && said.err.contains("�]0;owned� �2J") && !escapes(&said.err), "{said:?}");
+        assert!(said.code == code && said.err.contains("␛]0;owned␇ \\u{9b}2J") && !escapes(&said.err), "{said:?}");
         let said = script(runs, &format!("wh wait exited --json --port {port}"));
         assert!(said.code == code && !escapes(&said.out) && said.err.is_empty(), "{said:?}");
     }
@@ -465,4 +465,23 @@ fn shells_complete_wh_and_man_shows_its_pages() {
         assert!(page.contains(&format!(".TH {name} 1")), "{page}");
     }
     fails(path, 125, "wh man /dev/null/pages");
+}
+
+#[test]
+fn hidden_characters_of_others_are_printed_as_escapes() {
+    if !tools::present(&["bash"]) {
+        return;
+    }
+    let (hidden, shown) = ("\u{202e}\u{2066}\u{200b}\u{e0041}", "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}");
+    let space = Wh::options(WH).space().start(&["--", "--seed", "7", "--pace", "0"]);
+    let said = space.post("/message", serde_json::json!({ "message": format!("said{hidden}") }));
+    assert_eq!(said.status, 200, "{}", said.text());
+    let run = Wh::options(WH).start(&["--", "sh", "-c", "exec sleep 1000", &format!("named{hidden}")]);
+    for (runtime, command, word) in [(&space, "wh logs", "said"), (&run, "wh ls", "named")] {
+        let printed = done(runtime.runtime_dir(), command);
+        assert!(printed.contains(&format!("{word}{shown}")), "{command}: {printed}");
+        assert!(!printed.contains(|character| hidden.contains(character)), "{command}: {printed:?}");
+    }
+    let json = done(run.runtime_dir(), "wh ls --json");
+    assert!(json.contains("named\\u202e\\u2066\\u200b\\udb40\\udc41"), "{json}");
 }
