@@ -1,6 +1,6 @@
 //! Recordings of a terminal as asciicast, versions [2] and [3]: a line of JSON that describes the terminal, then a line
 //! for each thing that happened. [`Writer`] makes them, [`Cast`] reads them, [`screen_at`] shows a moment of one,
-//! [`Playback`] says when to show what. Pure: no file, no clock.
+//! [`Playback`] says when to show what, [`PlayFilter`] what of it may reach a terminal. Pure: no file, no clock.
 //!
 //! ```
 //! use std::time::Duration;
@@ -24,6 +24,7 @@
 //! [3]: https://docs.asciinema.org/manual/asciicast/v3/
 
 mod decoder;
+mod filter;
 mod json;
 mod playback;
 mod reader;
@@ -33,6 +34,7 @@ mod writer;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use self::filter::PlayFilter;
 pub use self::playback::{InvalidSpeed, Playback, Speed, Step};
 pub use self::reader::{Cast, Dropped, LONGEST_LINE, ReadError, Recorded, What};
 pub use self::screen::screen_at;

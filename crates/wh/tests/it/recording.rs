@@ -1,6 +1,7 @@
 //! Recordings: what they hold, and that they show what was shown.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -171,4 +172,50 @@ fn a_named_pipe_in_the_place_of_a_file_fails_at_once() {
             "{arguments:?}: {said}"
         );
     }
+}
+
+/// A recording that tries to reach what is not the screen, and then waits.
+const HOSTILE: &str = concat!(
+    "{\"version\":2,\"width\":80,\"height\":24}\n",
+    r#"[0.0,"o","before \u001b]52;c;aGk=\u0007\u001b]0;title\u001b\\\u001bP+q544e\u001b\\\u001b[6n\u001b[?1003h\u001b]52;c;"]"#,
+    "\n",
+    r#"[0.1,"o","aGk=\u0007\u001b[c\u001b[31mafter\u001b[?1049h\u001b[?25l"]"#,
+    "\n",
+);
+
+#[test]
+fn a_strangers_recording_reaches_the_screen_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hostile.cast");
+    fs::write(&path, HOSTILE).unwrap();
+    let play = |flags: &[&str]| {
+        let output = Command::new(WH).arg("play").arg(&path).args(flags).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shown = "before \u{1b}[31mafter\u{1b}[?1049h\u{1b}[?25l";
+    assert_eq!(play(&[]), format!("{shown}\u{1b}[?25h\u{1b}[?1049l\u{1b}[0m"), "and the terminal is left as it was");
+    let raw = play(&["--raw"]);
+    assert!(raw.contains("\u{1b}]52;c;aGk=\u{7}") && raw.ends_with("\u{1b}[?25l"), "{raw:?}");
+}
+
+#[test]
+fn an_interrupted_play_leaves_the_terminal_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("long.cast");
+    fs::write(&path, format!("{HOSTILE}[3600.0,\"o\",\"never\"]\n")).unwrap();
+    let mut play = Command::new(WH).arg("play").arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = play.stdout.take().unwrap();
+    let mut shown = Vec::new();
+    while !shown.ends_with(b"\x1b[?25l") {
+        let mut byte = [0];
+        output.read_exact(&mut byte).unwrap();
+        shown.extend(byte);
+    }
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(play.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "\u{1b}[?25h\u{1b}[?1049l\u{1b}[0m");
+    assert_eq!(play.wait().unwrap().code(), Some(130));
 }
