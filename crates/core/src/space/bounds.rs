@@ -2,15 +2,18 @@
 //! shown up to [`SHOWN_OF_RESULT`], what is said or thought up to [`SHOWN_OF_TEXT`]; the rest of it is handed out to be
 //! kept elsewhere, and the item says how much of how much it shows.
 
+mod asked;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
+use asked::{bounded_question, keep_whole};
+
 use super::extent::{Extent, boundary, patch, words};
 use super::harness::{Capabilities, Key, Named, Outcome, Report};
 use super::item::{Body, Level, Output, ToolCall};
-use super::question::{Detail, Question};
 
 /// Bytes that are shown of what came of a tool call, and of what it was given.
 pub const SHOWN_OF_RESULT: usize = 50_000;
@@ -99,6 +102,11 @@ impl Bounds {
                 passed.reports.extend(self.growing.drain().filter_map(|(_, tally)| notice(tally)));
                 passed.reports.push(small(report));
             }
+            Report::Asked { key, question } => {
+                let (question, cut) = bounded_question(question);
+                let extent = cut.map(|whole| keep_whole(&key, whole, &mut passed));
+                passed.reports.push(with_extent(Report::Asked { key, question }, extent));
+            }
             other => passed.reports.push(small(other)),
         }
         passed
@@ -131,8 +139,10 @@ impl Bounds {
                 return passed.reports.push(Report::Item { key, body: Body::Act { kind, payload, about }, done });
             }
             Body::Question { question, closing } => {
-                let body = Body::Question { question: bounded_question(question), closing };
-                return passed.reports.push(Report::Item { key, body, done });
+                let (question, cut) = bounded_question(question);
+                let extent = cut.map(|whole| keep_whole(&key, whole, passed));
+                let body = Body::Question { question, closing };
+                return passed.reports.push(with_extent(Report::Item { key, body, done }, extent));
             }
         };
         let was_cut = known.is_some_and(|known| known.is_cut());
@@ -186,7 +196,14 @@ fn notice(tally: Tally) -> Option<Report> {
 }
 
 fn shortened(report: Report, tally: Tally) -> Report {
-    if tally.is_cut() { Report::Shortened(Box::new(report), tally.extent) } else { report }
+    with_extent(report, tally.is_cut().then_some(tally.extent))
+}
+
+fn with_extent(report: Report, extent: Option<Extent>) -> Report {
+    match extent {
+        Some(extent) => Report::Shortened(Box::new(report), extent),
+        None => report,
+    }
 }
 
 /// What tells whether two bodies show the same.
@@ -340,52 +357,9 @@ fn bounded_lines(lines: Vec<String>) -> Vec<String> {
     kept
 }
 
-/// What a person decides about is shown as far as it goes, and it is said when that is not all.
-fn bounded_question(mut question: Question) -> Question {
-    question.title = line(question.title);
-    question.options.truncate(MOST_NAMED);
-    for option in &mut question.options {
-        option.label = line(std::mem::take(&mut option.label));
-    }
-    let mut room = SHOWN_OF_RESULT;
-    let details = std::mem::take(&mut question.details);
-    let count = details.len();
-    for mut detail in details {
-        if room == 0 || question.details.len() == MOST_NAMED {
-            let more = count - question.details.len();
-            question.details.push(Detail::Text(format!("… {more} more parts are not shown")));
-            break;
-        }
-        let weight = match &mut detail {
-            Detail::Text(text) | Detail::Command(text) | Detail::Path(text) => {
-                *text = cut(std::mem::take(text), room);
-                text.len()
-            }
-            Detail::Input { tool, input } => {
-                *tool = line(std::mem::take(tool));
-                fit(input, room);
-                input.to_string().len()
-            }
-            Detail::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
-        };
-        let (detail, weight) = match detail {
-            Detail::Diff { path, old, new } if weight > room => {
-                let text = cut(patch(&path, old.as_deref(), &new), room);
-                let weight = text.len();
-                (Detail::Text(format!("```diff\n{text}\n```")), weight)
-            }
-            detail => (detail, weight),
-        };
-        room = room.saturating_sub(weight.max(1));
-        question.details.push(detail);
-    }
-    question
-}
-
 /// Reports that hold a few words, whatever an agent puts there.
 fn small(report: Report) -> Report {
     match report {
-        Report::Asked { key, question } => Report::Asked { key, question: bounded_question(question) },
         Report::Recalled(text) => Report::Recalled(cut(text, SHOWN_OF_TEXT)),
         Report::Status { status, summary } => Report::Status { status: line(status), summary: summary.map(line) },
         Report::Notice(level, text) => Report::Notice(level, cut(text, SHOWN_OF_RESULT)),

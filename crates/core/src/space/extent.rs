@@ -46,8 +46,8 @@ pub enum NoPiece {
     /// There is no such item.
     #[error("there is no item of this id")]
     NoSuchItem,
-    /// It is neither a text nor the use of a tool.
-    #[error("this item is neither a text, a thought nor a tool call, and has no output")]
+    /// It is not made of text.
+    #[error("this item is neither a text, a thought, a tool call nor a question, and has no output")]
     NoOutput,
     /// It is shorter than that.
     #[error("it ends at {0}")]
@@ -103,14 +103,17 @@ impl Item {
         match &self.body {
             Body::Text { text, .. } | Body::Thought { text, .. } => Some(text.clone()),
             Body::Tool(call) => Some(words(&call.output)),
-            Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => None,
+            Body::Question { question, .. } => Some(question.words()),
+            Body::Notice { .. } | Body::Act { .. } => None,
         }
     }
 
-    /// A part of it, at most about so many bytes. What is beyond what it shows is `read`.
+    /// A part of it, at most about so many bytes. What is beyond what it shows is `read`; of a question that is not shown
+    /// whole, all of it is, because its parts are shown in another form than the text has.
     pub fn piece(&self, offset: u64, most: usize, read: impl FnOnce(u64) -> Option<String>) -> Result<Piece, NoPiece> {
         let words = self.words().ok_or(NoPiece::NoOutput)?;
-        let held = words.len() as u64;
+        let elsewhere = matches!(self.body, Body::Question { .. }) && self.extent.is_some();
+        let held = if elsewhere { 0 } else { words.len() as u64 };
         let extent = self.extent.unwrap_or(Extent { shown: held, whole: held });
         if offset > extent.whole {
             return Err(NoPiece::BeyondTheEnd(extent.whole));
@@ -136,9 +139,8 @@ impl Item {
             Output::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
         };
         let detail = |detail: &Detail| match detail {
-            Detail::Text(text) | Detail::Command(text) | Detail::Path(text) => text.len(),
-            Detail::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
             Detail::Input { input, .. } => value_weight(input),
+            other => other.weight(),
         };
         BARE + match &self.body {
             Body::Text { text, .. } | Body::Thought { text, .. } => text.len(),

@@ -1,8 +1,11 @@
 //! Something that waits for an answer: what is asked, which answers there are, and how it was closed.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::extent::patch;
 use super::name::ParticipantId;
 
 /// Something that waits for an answer.
@@ -69,6 +72,27 @@ pub enum Detail {
     },
 }
 
+impl Detail {
+    /// The part as text.
+    pub fn words(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) | Self::Path(text) => Cow::Borrowed(text),
+            Self::Command(command) => Cow::Owned(format!("$ {command}")),
+            Self::Diff { path, old, new } => Cow::Owned(patch(path, old.as_deref(), new)),
+            Self::Input { tool, input } => Cow::Owned(format!("{tool}\n{input:#}")),
+        }
+    }
+
+    /// Bytes that it holds.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Command(text) | Self::Path(text) => text.len(),
+            Self::Diff { path, old, new } => path.len() + old.as_ref().map_or(0, String::len) + new.len(),
+            Self::Input { tool, input } => tool.len() + input.to_string().len(),
+        }
+    }
+}
+
 /// An answer to choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
@@ -98,6 +122,11 @@ pub enum Meaning {
 }
 
 impl Meaning {
+    /// True unless the option is known to reject: an option of unknown meaning may grant something.
+    pub fn grants(self) -> bool {
+        !self.rejects()
+    }
+
     /// Whether it says yes.
     pub fn allows(self) -> bool {
         matches!(self, Self::AllowOnce | Self::AllowAlways)
@@ -164,6 +193,27 @@ impl Question {
         self.options.iter().find(|option| option.id == id)
     }
 
+    /// Decides which answers grant what is asked, for everybody who must show the question first. An option grants unless
+    /// it rejects; words of one's own reject a permission, and answer every other question.
+    pub fn grants(&self, answer: &Answer) -> bool {
+        match &answer.option {
+            Some(id) => self.option(id).is_none_or(|option| option.meaning.grants()),
+            None => self.kind != QuestionKind::Permission,
+        }
+    }
+
+    /// Everything that the question is about as one text: each part on lines of its own, changes as patches.
+    pub fn words(&self) -> String {
+        let mut all = String::new();
+        for detail in &self.details {
+            if !all.is_empty() && !all.ends_with('\n') {
+                all.push('\n');
+            }
+            all.push_str(&detail.words());
+        }
+        all
+    }
+
     /// What may be kept of an answer.
     pub fn kept(&self, answer: &Answer) -> Answer {
         let text = answer.text.clone().filter(|_| self.kind != QuestionKind::Secret);
@@ -181,5 +231,59 @@ impl Question {
             (None, Some(_)) => Err(WrongAnswer::OptionsOnly { known: known() }),
             (None, None) => Err(WrongAnswer::Empty),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_grants_that_is_not_known_to_reject() {
+        let meanings = [
+            (Meaning::AllowOnce, true),
+            (Meaning::AllowAlways, true),
+            (Meaning::Other, true),
+            (Meaning::RejectOnce, false),
+            (Meaning::RejectAlways, false),
+        ];
+        let options = meanings.map(|(meaning, _)| Choice { id: format!("{meaning:?}"), label: String::new(), meaning });
+        let mut question = Question {
+            kind: QuestionKind::Permission,
+            title: String::new(),
+            details: Vec::new(),
+            options: options.to_vec(),
+            accepts_text: true,
+            preselects: true,
+        };
+        for (meaning, grants) in meanings {
+            let answer = Answer { option: Some(format!("{meaning:?}")), text: Some("why".to_owned()) };
+            assert_eq!(question.grants(&answer), grants, "{meaning:?}");
+        }
+        let words = Answer { option: None, text: Some("do something else".to_owned()) };
+        assert!(!question.grants(&words), "words are a reason to reject");
+        for kind in [QuestionKind::Choice, QuestionKind::Text, QuestionKind::Secret] {
+            question.kind = kind;
+            assert!(question.grants(&words), "words are what is asked for");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_can_be_read_as_one_text() {
+        let details = vec![
+            Detail::Command("ls\n".to_owned()),
+            Detail::Diff { path: "a".to_owned(), old: Some("x\n".to_owned()), new: "y\n".to_owned() },
+            Detail::Input { tool: "t".to_owned(), input: serde_json::json!({"b": 1}) },
+        ];
+        let question = Question {
+            kind: QuestionKind::Permission,
+            title: "?".to_owned(),
+            details,
+            options: Vec::new(),
+            accepts_text: false,
+            preselects: false,
+        };
+        let expected = "$ ls\n--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y\nt\n{\n  \"b\": 1\n}";
+        assert_eq!(question.words(), expected);
     }
 }

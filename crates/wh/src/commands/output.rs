@@ -9,7 +9,7 @@ use crate::door::DoorArguments;
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::{clean, print, without_sequences};
 
-/// Print all of what a tool gave, or of what was said, by the item's id
+/// Print all of what a tool gave, of what was said, or of what is asked, by the item's id
 ///
 /// The UI shows so much of a long one, and says the id. The rest is kept while the agent runs, and the newest 67 MB of it.
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::space::item::{ToolKind, ToolStatus};
-use crate::space::question::QuestionKind;
+use crate::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 
 fn text(text: String) -> Body {
     Body::Text { text, attachments: Vec::new() }
@@ -191,4 +191,54 @@ fn every_report_is_bounded_whatever_is_in_it() {
         let length = format!("{:?}", passed.reports).len();
         assert!(length < SHOWN_OF_TEXT + SHOWN_OF_RESULT, "{kind}: {length}");
     }
+}
+
+fn asked(title: &str, details: Vec<Detail>) -> (Question, Option<Extent>, Vec<Beyond>) {
+    let option = Choice { id: "a".to_owned(), label: "Yes".to_owned(), meaning: Meaning::AllowOnce };
+    let question = Question {
+        kind: QuestionKind::Permission,
+        title: title.to_owned(),
+        details,
+        options: vec![option],
+        accepts_text: false,
+        preselects: false,
+    };
+    let mut passed = Bounds::default().pass(Report::Asked { key: "k".to_owned(), question });
+    let report = passed.reports.pop();
+    match report {
+        Some(Report::Asked { question, .. }) => (question, None, passed.beyond),
+        Some(Report::Shortened(report, extent)) => match *report {
+            Report::Asked { question, .. } => (question, Some(extent), passed.beyond),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_whole_of_what_is_asked_is_kept_where_it_is_cut() {
+    let command = format!("echo {}", "é".repeat(60_000));
+    let before = Detail::Path("a.txt".to_owned());
+    let (question, extent, beyond) = asked("?", vec![before.clone(), Detail::Command(command.clone())]);
+    let [Beyond::Forget(_), Beyond::Keep { key, at: 0, text }] = &beyond[..] else { panic!("{beyond:?}") };
+    assert_eq!((key.as_str(), text.as_str()), ("k", format!("a.txt\n$ {command}").as_str()));
+    let extent = extent.expect("it is cut");
+    assert_eq!(extent.whole, text.len() as u64);
+    let [path, Detail::Command(shown), Detail::Text(said)] = &question.details[..] else {
+        panic!("{:?}", question.details)
+    };
+    assert_eq!((path, said.as_str()), (&before, "… 50 KB of 120 KB shown"));
+    assert_eq!(text[..extent.shown as usize], format!("a.txt\n$ {shown}"), "the bytes that are shown are counted");
+}
+
+#[test]
+fn what_is_asked_in_a_long_line_is_among_the_parts() {
+    let (question, extent, _) = asked(&"x".repeat(3_000), Vec::new());
+    assert_eq!((question.details, extent), (vec![Detail::Text("x".repeat(3_000))], None));
+    let old: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
+    let new = old.replace("line 77\n", "```\n````\n");
+    let (question, extent, beyond) = asked("?", vec![Detail::Diff { path: "a".to_owned(), old: Some(old), new }]);
+    let [Detail::Text(patch)] = &question.details[..] else { panic!("{question:?}") };
+    assert!(patch.starts_with("`````diff\n") && patch.ends_with("\n`````"), "{patch}");
+    assert_eq!((extent, beyond), (None, Vec::new()), "the change is shown whole");
 }

@@ -10,7 +10,7 @@ use super::super::extent::Extent;
 use super::super::harness::{Key, Outcome, PauseReport, Report};
 use super::super::item::{Body, Item, Level, Progress};
 use super::super::name::{ItemId, ParticipantId, TurnId};
-use super::super::question::Closing;
+use super::super::question::{Closing, Question};
 use super::super::receipt::Stage;
 use super::super::roster::Ask;
 use super::super::session::Life;
@@ -51,19 +51,11 @@ impl Space {
             Report::Shortened(report, extent) => match *report {
                 Report::Item { key, body, done } => self.item(id, key, body, done, Some(extent)),
                 Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens, Some(extent)),
+                Report::Asked { key, question } => self.asked(id, key, question, Some(extent)),
                 other => self.report(id, other),
             },
             Report::Retracted(key) => self.retracted(id, &key),
-            Report::Asked { key, question } => {
-                let (item, turn) = (self.item_id('q'), self.turn_of(id));
-                if let Some(session) = self.sessions.get_mut(id) {
-                    session.learn(key.clone(), item.clone());
-                    session.questions.insert(item.clone(), key);
-                }
-                let body = Body::Question { question, closing: None };
-                let (from, at) = (id.clone(), self.now.time);
-                self.put(Item { id: item, from, to: None, turn, at, body, progress: Progress::Growing, extent: None });
-            }
+            Report::Asked { key, question } => self.asked(id, key, question, None),
             Report::Withdrew(key) => {
                 if let Some(question) = self.known(id, &key) {
                     self.close(id, &question, Closing::Withdrawn);
@@ -109,6 +101,17 @@ impl Space {
 
     fn known(&self, id: &ParticipantId, key: &Key) -> Option<ItemId> {
         self.sessions.get(id)?.items.get(key).cloned()
+    }
+
+    fn asked(&mut self, from: &ParticipantId, key: Key, question: Question, extent: Option<Extent>) {
+        let (id, turn) = (self.item_id('q'), self.turn_of(from));
+        if let Some(session) = self.sessions.get_mut(from) {
+            session.learn(key.clone(), id.clone());
+            session.questions.insert(id.clone(), key);
+        }
+        let body = Body::Question { question, closing: None };
+        let (from, at) = (from.clone(), self.now.time);
+        self.put(Item { id, from, to: None, turn, at, body, progress: Progress::Growing, extent });
     }
 
     fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool, extent: Option<Extent>) {

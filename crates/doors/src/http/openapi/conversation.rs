@@ -55,7 +55,7 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             "get",
             "/control/items/{id}/output",
             "output",
-            "A part of what was said or what a tool gave, also of what is beyond what the item shows.",
+            "A part of what was said, what a tool gave or what is asked, also of what is beyond what the item shows.",
         )
         .path_parameter("id", json!({"type": "string", "minLength": 1}))
         .query("offset", json!({"type": "integer", "minimum": 0}), "From this byte on; 0 unless said otherwise.")
