@@ -260,6 +260,8 @@ impl Run {
         self.draw_by(Instant::now());
         self.catch_up().await?;
         let now = SystemTime::now();
+        // The size may have changed since the last frame: what was typed since is dropped, too.
+        self.app.too_small |= !view::fits(*self.sizes.borrow());
         let mut acts = Vec::new();
         for Decoded { gesture, .. } in decoded {
             acts.extend(self.app.gesture(&gesture, self.mirror.state(), now));
@@ -329,6 +331,13 @@ impl Run {
                     Look::Invite(agent, conversation) => {
                         let came = space.invite(&agent, conversation).await;
                         Looked::Invited(agent, came)
+                    }
+                    Look::Part(item, offset) => {
+                        let came = match space.piece(item.clone(), offset).await {
+                            Ok(came) => came.map_err(|error| error.to_string()),
+                            Err(Gone) => Err("the space is gone".to_owned()),
+                        };
+                        Looked::Part(item, offset, came)
                     }
                 }
             }

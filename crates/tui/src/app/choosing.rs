@@ -5,12 +5,13 @@ use std::time::SystemTime;
 
 use wh_core::input::Gesture;
 use wh_core::slash::Pick;
-use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Refusal, Setting, Target};
 use wh_core::space::event::{Activity, Role};
+use wh_core::space::extent::Piece;
 use wh_core::space::harness::Named;
 use wh_core::space::roster::{AgentCard, ConversationCard, LoginState};
 use wh_core::space::state::{Participant, State};
+use wh_core::space::{ItemId, ParticipantId};
 
 use super::{Act, App, Request};
 use crate::picker::{Picked, Picker, Row};
@@ -36,6 +37,8 @@ pub(crate) enum Look {
     Conversations(String),
     /// Have this one take part, and go on with a conversation if one is named.
     Invite(String, Option<String>),
+    /// Read an item from this byte on.
+    Part(ItemId, u64),
 }
 
 /// What came of it.
@@ -44,6 +47,7 @@ pub(crate) enum Looked {
     Agents(Vec<AgentCard>),
     Conversations(String, Result<Vec<ConversationCard>, Refusal>),
     Invited(String, Result<(), Refusal>),
+    Part(ItemId, u64, Result<Piece, String>),
 }
 
 /// What is remembered from one list to the next.
@@ -64,7 +68,7 @@ impl Choices {
         &self.inviting
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
@@ -241,6 +245,7 @@ impl App {
                     }
                 }
             }
+            Looked::Part(item, offset, came) => self.part_came(&item, offset, came),
             Looked::Invited(agent, came) => {
                 if let Some(place) = self.choices.inviting.iter().position(|one| *one == agent) {
                     self.choices.inviting.remove(place);

@@ -11,6 +11,7 @@ use wh_core::space::item::Item;
 use wh_core::space::question::{Answer, Meaning, Question};
 use wh_core::space::state::State;
 
+use super::reading::Reading;
 use crate::composer::{Composer, Outcome};
 use crate::view::Text;
 
@@ -18,6 +19,12 @@ use crate::view::Text;
 const PAUSE: Duration = Duration::from_millis(500);
 
 const HOW: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
+
+/// Why a granting answer is not taken yet.
+const UNREAD: &str = "Read to the end first: End jumps there, Ctrl+O opens the whole";
+
+/// Entries of the second confirmation. Granting is the last, and none is highlighted at first.
+pub(crate) const CONFIRMATIONS: [&str; 3] = ["Back", "Open the whole", "Grant without having seen the rest"];
 
 /// What came of a gesture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +35,10 @@ pub(super) enum Did {
     Changed,
     /// This is the answer.
     Answer(ItemId, Answer),
+    /// A second confirmation is needed.
+    Confirm,
+    /// The whole of this question is to be opened.
+    Open(ItemId),
     /// It means nothing here, and the person should know what does.
     Hint(&'static str),
 }
@@ -48,6 +59,12 @@ pub(crate) struct Dialog {
     pub(crate) text: Option<Arc<Text>>,
     /// There was no room for its options the last time: who does not see them does not choose.
     pub(crate) hidden: bool,
+    /// How much of the question has been on the screen.
+    pub(crate) reading: Reading,
+    /// The entry that is highlighted by the first frame of the question, if it can be selected then.
+    preselected: Option<usize>,
+    /// A granting answer that waits for a second confirmation.
+    pub(crate) confirming: Option<Confirming>,
     /// Answered here, though the space has not said so yet.
     sent: BTreeSet<ItemId>,
     /// Until then what is typed goes where it went before.
@@ -56,6 +73,14 @@ pub(crate) struct Dialog {
     deaf: Option<SystemTime>,
     /// When the last question was closed that no other came after.
     closed: Option<SystemTime>,
+}
+
+/// A granting answer to a question that was not shown whole, until it is confirmed.
+#[derive(Debug)]
+pub(crate) struct Confirming {
+    answer: Answer,
+    /// Which of [`CONFIRMATIONS`] is highlighted.
+    pub(crate) selected: Option<usize>,
 }
 
 impl Dialog {
@@ -71,9 +96,35 @@ impl Dialog {
         self.shown.is_some()
     }
 
+    /// Whether this question is shown.
+    pub(super) fn shows(&self, question: &ItemId) -> bool {
+        self.shown.as_ref() == Some(question)
+    }
+
+    /// Whether an entry can be selected: granting options only once the end of what is asked has been on the screen.
+    pub(crate) fn selectable(&self, question: &Question, place: usize) -> bool {
+        match question.options.get(place) {
+            Some(option) => self.reading.is_complete() || !option.meaning.grants(),
+            None => takes_text(question) && place == question.options.len(),
+        }
+    }
+
+    /// A frame shows the question; `end` says whether with the last line of what is asked.
+    pub(crate) fn displayed(&mut self, question: &Question, end: bool) {
+        if end {
+            self.reading.show_end();
+        }
+        if let Some(place) = self.preselected.take().filter(|place| self.selectable(question, *place)) {
+            self.selected = Some(place);
+        }
+    }
+
     /// Whether words of one's own are being written.
     pub(crate) fn in_field(&self, question: &Question) -> bool {
-        self.is_open() && takes_text(question) && self.selected == Some(question.options.len())
+        self.is_open()
+            && self.confirming.is_none()
+            && takes_text(question)
+            && self.selected == Some(question.options.len())
     }
 
     /// How long typing still goes to the composer, because the person was writing when the question came.
@@ -93,10 +144,19 @@ impl Dialog {
         let next = self.current(state).map(|(item, question, _)| {
             // After another one nothing is highlighted: an Enter for that one must not answer this one.
             let selected = first(question).filter(|_| !follows || question.options.is_empty());
-            (item.id.clone(), selected)
+            (Arc::clone(item), selected, question.options.is_empty())
         });
-        let (id, selected) = next.unzip();
+        let id = next.as_ref().map(|(item, ..)| item.id.clone());
+        let asks_anew = next.as_ref().is_some_and(|(item, ..)| self.reading.follow(item));
+        let words_only = next.as_ref().is_some_and(|(_, _, words_only)| *words_only);
+        let selected = next.and_then(|(_, selected, _)| selected);
+        if asks_anew {
+            self.confirming = None;
+        }
         if self.shown == id {
+            if asks_anew && !words_only {
+                self.selected = None;
+            }
             return;
         }
         let hurried = follows || self.closed.take().is_some_and(|at| at + PAUSE > now);
@@ -105,7 +165,9 @@ impl Dialog {
         }
         self.deaf = (hurried && id.is_some()).then(|| now + PAUSE);
         self.closed = id.is_none().then_some(now);
-        (self.shown, self.selected, self.scroll, self.field) = (id, selected.flatten(), 0, Composer::new());
+        // Nothing is highlighted before a frame has shown the question.
+        (self.shown, self.selected, self.preselected) = (id, selected.filter(|_| words_only), selected);
+        (self.scroll, self.field, self.confirming) = (0, Composer::new(), None);
     }
 
     /// Whether a gesture comes too soon after another question to be an answer to this one. Whoever goes on pressing keys has
@@ -119,6 +181,11 @@ impl Dialog {
             Gesture::Text(_) | Gesture::Paste(_) | Gesture::Mouse(_) => true,
             Gesture::Key(press) => press.to_string() == "enter",
         }
+    }
+
+    /// Nothing answers for a moment: the key that led to a second confirmation must not give it.
+    pub(super) fn deafen(&mut self, now: SystemTime) {
+        self.deaf = Some(now + PAUSE);
     }
 
     pub(super) fn send(&mut self, question: ItemId) {
@@ -139,12 +206,16 @@ impl Dialog {
         self.held = None;
     }
 
-    /// Back from the field to the options; says whether there was anything to go back from.
+    /// Back from the second confirmation, or from the field, to the options; says whether there was anything to go back
+    /// from.
     pub(super) fn leave_field(&mut self, state: &State) -> bool {
+        if self.confirming.take().is_some() {
+            return true;
+        }
         let Some((_, question, _)) = self.current(state) else { return false };
         let leaves = self.in_field(question) && !question.options.is_empty();
         if leaves {
-            self.selected = first(question);
+            self.selected = first(question).filter(|place| self.selectable(question, *place));
         }
         leaves
     }
@@ -158,10 +229,13 @@ impl Dialog {
     /// Chooses an option by its place, as a click does.
     pub(super) fn choose(&mut self, place: usize, state: &State) -> Did {
         let Some((item, question, _)) = self.current(state) else { return Did::Nothing };
+        if self.confirming.is_some() {
+            return self.confirm(place, item);
+        }
         match question.options.get(place) {
             Some(option) => {
                 let answer = Answer { option: Some(option.id.clone()), text: None };
-                Did::Answer(item.id.clone(), answer)
+                self.answer(item, question, answer)
             }
             None if takes_text(question) && place == question.options.len() => {
                 self.selected = Some(place);
@@ -171,46 +245,99 @@ impl Dialog {
         }
     }
 
+    /// Gives an answer, if what is asked has been seen as far as the answer needs it.
+    fn answer(&mut self, item: &Item, question: &Question, answer: Answer) -> Did {
+        if !question.grants(&answer) {
+            return Did::Answer(item.id.clone(), answer);
+        }
+        if !self.reading.is_complete() {
+            return Did::Hint(UNREAD);
+        }
+        if self.reading.unread_bytes() > 0 {
+            self.confirming = Some(Confirming { answer, selected: None });
+            return Did::Confirm;
+        }
+        Did::Answer(item.id.clone(), answer)
+    }
+
+    /// Chooses one of [`CONFIRMATIONS`].
+    fn confirm(&mut self, place: usize, item: &Item) -> Did {
+        let Some(confirming) = self.confirming.take_if(|_| place < CONFIRMATIONS.len()) else { return Did::Hint(HOW) };
+        match place {
+            0 => Did::Changed,
+            1 => Did::Open(item.id.clone()),
+            _ => Did::Answer(item.id.clone(), confirming.answer),
+        }
+    }
+
     pub(super) fn handle(&mut self, gesture: &Gesture, state: &State) -> Did {
         let Some((item, question, _)) = self.current(state) else { return Did::Nothing };
         if self.in_field(question) {
-            return match self.write(gesture, question) {
-                Some(text) => Did::Answer(item.id.clone(), Answer { option: None, text: Some(text) }),
-                None => Did::Changed,
-            };
+            if is_open_key(gesture) {
+                return Did::Open(item.id.clone());
+            }
+            let Some(text) = self.write(gesture, question) else { return Did::Changed };
+            let did = self.answer(item, question, Answer { option: None, text: Some(text.clone()) });
+            if !matches!(did, Did::Answer(..)) {
+                self.field.set_text(&text);
+            }
+            return did;
         }
+        let count = if self.confirming.is_some() { CONFIRMATIONS.len() } else { question.options.len() };
         match gesture {
             Gesture::Text(typed) => match typed.parse::<usize>() {
-                Ok(number) if number > 0 && number <= question.options.len() => self.choose(number - 1, state),
+                Ok(number) if number > 0 && number <= count => self.choose(number - 1, state),
                 _ => self.begin_writing(gesture, question),
             },
             Gesture::Paste(_) => self.begin_writing(gesture, question),
+            Gesture::Key(_) if is_open_key(gesture) => Did::Open(item.id.clone()),
             Gesture::Key(press) => self.press(press, question, state),
             Gesture::Mouse(_) => Did::Nothing,
         }
     }
 
     fn press(&mut self, press: &KeyPress, question: &Question, state: &State) -> Did {
-        let entries = question.options.len() + usize::from(takes_text(question));
+        // Until the end has been on the screen, the arrows lead there.
+        let reads = !self.reading.is_complete() && self.confirming.is_none();
         match press.to_string().as_str() {
-            "up" | "ctrl+p" | "shift+tab" => {
-                self.selected = Some(self.selected.map_or(0, |place| (place + entries - 1) % entries));
+            "up" | "ctrl+p" if reads => drop(self.scroll(-1)),
+            "down" | "ctrl+n" if reads => drop(self.scroll(1)),
+            "up" | "ctrl+p" | "shift+tab" => self.step(question, false),
+            "down" | "ctrl+n" => self.step(question, true),
+            "tab" if takes_text(question) && self.confirming.is_none() => self.selected = Some(question.options.len()),
+            "tab" => self.step(question, true),
+            "enter" => {
+                let selected = self.confirming.as_ref().map_or(self.selected, |confirming| confirming.selected);
+                return selected.map_or(Did::Hint(HOW), |place| self.choose(place, state));
             }
-            "down" | "ctrl+n" => self.selected = Some(self.selected.map_or(0, |place| (place + 1) % entries)),
-            "tab" if takes_text(question) => self.selected = Some(question.options.len()),
-            "tab" => self.selected = Some(self.selected.map_or(0, |place| (place + 1) % entries)),
-            "enter" => return self.selected.map_or(Did::Hint(HOW), |place| self.choose(place, state)),
             "pageup" if self.scroll(-5) => {}
             "pagedown" if self.scroll(5) => {}
+            "home" => drop(self.scroll(isize::MIN)),
+            "end" => drop(self.scroll(isize::MAX)),
             "pageup" | "pagedown" => return Did::Nothing,
             _ => return Did::Nothing,
         }
         Did::Changed
     }
 
+    /// Highlights the next entry that can be selected, or the one before.
+    fn step(&mut self, question: &Question, forward: bool) {
+        if let Some(confirming) = &mut self.confirming {
+            let count = CONFIRMATIONS.len();
+            let step = if forward { 1 } else { count - 1 };
+            confirming.selected = Some(confirming.selected.map_or(0, |place| (place + step) % count));
+            return;
+        }
+        let entries = question.options.len() + usize::from(takes_text(question));
+        let step = if forward { 1 } else { entries.saturating_sub(1) };
+        let first = self.selected.map_or(0, |place| place + step);
+        let mut places = (0..entries).map(|count| (first + count * step.max(1)) % entries);
+        self.selected = places.find(|place| self.selectable(question, *place)).or(self.selected);
+    }
+
     /// Words of one's own begin with the first of them, where they are an answer.
     fn begin_writing(&mut self, gesture: &Gesture, question: &Question) -> Did {
-        if !takes_text(question) {
+        if !takes_text(question) || self.confirming.is_some() {
             return Did::Hint(HOW);
         }
         self.selected = Some(question.options.len());
@@ -224,12 +351,20 @@ impl Dialog {
             let name = press.to_string();
             let empty = self.field.is_empty();
             match name.as_str() {
-                "tab" | "shift+tab" if !question.options.is_empty() => {
-                    self.selected = Some(0);
+                "tab" if !question.options.is_empty() => {
+                    self.step(question, true);
+                    return None;
+                }
+                "shift+tab" if !question.options.is_empty() => {
+                    self.step(question, false);
                     return None;
                 }
                 "up" if empty && !question.options.is_empty() => {
-                    self.selected = Some(question.options.len() - 1);
+                    self.step(question, false);
+                    return None;
+                }
+                "home" | "end" if empty => {
+                    self.scroll(if name == "home" { isize::MIN } else { isize::MAX });
                     return None;
                 }
                 "pageup" | "pagedown" => {
@@ -244,6 +379,11 @@ impl Dialog {
             Outcome::Ignored | Outcome::Changed => None,
         }
     }
+}
+
+/// Whether a gesture opens the whole of what is asked.
+fn is_open_key(gesture: &Gesture) -> bool {
+    matches!(gesture, Gesture::Key(press) if press.to_string() == "ctrl+o")
 }
 
 /// Whether words of one's own are an answer.

@@ -23,6 +23,9 @@ impl App {
     /// Does what a gesture asks for.
     pub(crate) fn gesture(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
         let leaving = self.leaving.take().is_some_and(|until| until > now);
+        if self.too_small {
+            return self.under_notice(gesture, leaving, now);
+        }
         match gesture {
             Gesture::Key(press) => self.press(press, gesture, leaving, state, now),
             Gesture::Mouse(mouse) => self.mouse(mouse, gesture, state, now),
@@ -34,9 +37,23 @@ impl App {
         }
     }
 
+    /// Where nothing but the notice of a too small terminal is shown, everything is dropped but leaving: Ctrl+C twice.
+    fn under_notice(&mut self, gesture: &Gesture, leaving: bool, now: SystemTime) -> Vec<Act> {
+        match gesture {
+            Gesture::Key(press) if press.to_string() == "ctrl+c" => {}
+            _ => return Vec::new(),
+        }
+        if leaving {
+            return vec![Act::Leave];
+        }
+        self.leaving = Some(now + TWICE);
+        Vec::new()
+    }
+
     /// Whether each character of what was typed may mean something else.
     fn chooses(&self, typed: &str, state: &State, now: SystemTime) -> bool {
         let options = !self.choices.is_open()
+            && self.pager.is_none()
             && self.dialog.held(now).is_none()
             && self.dialog.current(state).is_some_and(|(_, question, _)| !self.dialog.in_field(question));
         options && typed.chars().nth(1).is_some()
@@ -75,7 +92,11 @@ impl App {
 
     /// Esc closes what is open on top; otherwise it stops whoever works; otherwise it empties the composer.
     fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
-        if self.keys.take().is_some() || self.choices.close() || self.dialog.leave_field(state) {
+        if self.keys.take().is_some()
+            || self.choices.close()
+            || self.pager.take().is_some()
+            || self.dialog.leave_field(state)
+        {
             return Vec::new();
         }
         if self.composer.completion().is_some() && !self.dialog.is_open() {
@@ -131,6 +152,9 @@ impl App {
         }
         if self.choices.is_open() {
             return self.in_picker(gesture, state);
+        }
+        if self.pager.is_some() {
+            return self.page(gesture);
         }
         if self.dialog.is_open() && !self.goes_on_writing(gesture, now) {
             if self.dialog.hidden {
@@ -195,6 +219,11 @@ impl App {
             Did::Nothing => None,
             Did::Changed => Some(Vec::new()),
             Did::Answer(question, answer) => Some(self.answer(question, answer, state, now)),
+            Did::Open(question) => Some(self.open_pager(question)),
+            Did::Confirm => {
+                self.dialog.deafen(now);
+                Some(Vec::new())
+            }
             Did::Hint(hint) => {
                 self.inform(hint, now);
                 Some(Vec::new())
@@ -234,6 +263,9 @@ impl App {
             _ => 0,
         };
         let pressed = mouse.action == MouseAction::Press && mouse.button == MouseButton::Left;
+        if self.pager.is_some() && matches!(spot, Some(Spot::Pager)) {
+            return self.page(gesture);
+        }
         match spot {
             Some(Spot::Keys) if lines != 0 => {
                 self.keys = self.keys.map(|line| line.saturating_add_signed(lines));
@@ -244,7 +276,7 @@ impl App {
             Some(Spot::Details | Spot::Option(_) | Spot::Field) if lines != 0 => {
                 self.dialog.scroll(lines);
             }
-            Some(Spot::Option(_)) if pressed && self.dialog.is_deaf_to(gesture, now) => {}
+            Some(Spot::Option(_)) if pressed && (self.dialog.hidden || self.dialog.is_deaf_to(gesture, now)) => {}
             Some(Spot::Option(place)) if pressed => {
                 let did = self.dialog.choose(place, state);
                 return self.dialog_did(did, state, now).unwrap_or_default();
@@ -254,7 +286,9 @@ impl App {
                 let place = self.dialog.current(state).map_or(0, |(_, question, _)| question.options.len());
                 self.dialog.selected = Some(place);
             }
-            Some(Spot::Row(_) | Spot::Picker | Spot::Keys | Spot::Details | Spot::Option(_) | Spot::Field) => {}
+            Some(
+                Spot::Row(_) | Spot::Picker | Spot::Keys | Spot::Pager | Spot::Details | Spot::Option(_) | Spot::Field,
+            ) => {}
             Some(Spot::Transcript) | None => {
                 self.transcript.handle(gesture);
             }

@@ -5,6 +5,8 @@ mod choosing;
 mod completion;
 mod dialog;
 mod gesture;
+mod pager;
+mod reading;
 mod signals;
 mod submit;
 mod tools;
@@ -23,7 +25,8 @@ use wh_core::space::state::{Participant, State};
 use wh_core::space::{ItemId, ParticipantId};
 
 pub(crate) use choosing::{Choices, Look, Looked};
-pub(crate) use dialog::{Dialog, takes_text};
+pub(crate) use dialog::{CONFIRMATIONS, Dialog, takes_text};
+pub(crate) use pager::Pager;
 pub(crate) use signals::{DOCKED_FROM, Signals};
 pub(crate) use tools::{Seen, Tools};
 
@@ -83,6 +86,8 @@ pub(crate) enum Spot {
     Picker,
     /// The list of keys.
     Keys,
+    /// The whole of what is asked.
+    Pager,
     /// The conversation.
     Transcript,
 }
@@ -97,11 +102,15 @@ pub(crate) struct App {
     pub(crate) signals: Signals,
     pub(crate) tools: Tools,
     pub(crate) choices: Choices,
+    /// The whole of what is asked, while it is open.
+    pub(crate) pager: Option<Pager>,
     completions: Completions,
     /// The list of keys is open, from this line on.
     pub(crate) keys: Option<usize>,
     pub(crate) verbose: bool,
     pub(crate) show_streams: bool,
+    /// The terminal shows nothing but that it is too small.
+    pub(crate) too_small: bool,
     notice: Option<Notice>,
     /// Until then another Ctrl+C leaves.
     leaving: Option<SystemTime>,
@@ -121,10 +130,12 @@ impl App {
             signals: Signals::default(),
             tools: Tools::default(),
             choices: Choices::default(),
+            pager: None,
             completions: Completions::default(),
             keys: None,
             verbose: false,
             show_streams: false,
+            too_small: false,
             notice: None,
             leaving: None,
             wrote: None,
@@ -249,6 +260,12 @@ impl App {
     fn settle_dialog(&mut self, state: &State, now: SystemTime) {
         let writing = self.wrote.filter(|_| !self.composer.is_empty());
         self.dialog.settle(state, writing, now);
+        self.settle_pager();
+    }
+
+    /// How long another Ctrl+C still leaves.
+    pub(crate) fn leaving_for(&self, now: SystemTime) -> Option<Duration> {
+        self.leaving.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
     }
 
     fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<Act> {

@@ -9,9 +9,6 @@ use crate::theme::Theme;
 use crate::wrap::{Piece, verbatim};
 use wh_screen::visible::visible;
 
-/// Lines of one change that can be scrolled through.
-const MOST: usize = 5_000;
-
 /// Everything that the question is about, for this width.
 pub(super) fn lines(question: &Question, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut all: Vec<Line<'static>> = Vec::new();
@@ -42,7 +39,7 @@ fn detail_lines(detail: &Detail, width: usize, theme: &Theme) -> Vec<Line<'stati
                 last.spans.push(Span::styled(format!("{fresh}  +{}", diff.added()), theme.added));
                 last.spans.push(Span::styled(format!(" -{}", diff.removed()), theme.removed));
             }
-            all.extend(diff.lines(columns, MOST, theme));
+            all.extend(diff.lines(columns, usize::MAX, theme));
             all
         }
         Detail::Input { tool, input } => {

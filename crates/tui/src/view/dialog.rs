@@ -10,14 +10,15 @@ use wh_core::space::item::Item;
 use wh_core::space::question::{Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
-use super::lines::{fit, one_line, put, put_all};
+use super::lines::{fit, one_line, put, put_all, thousands};
 use super::moment::Moment;
 use super::{details, frame};
-use crate::app::{App, Spot, takes_text};
+use crate::app::{App, CONFIRMATIONS, Spot, takes_text};
 use crate::composer::{Composer, ComposerView};
 use crate::theme::Theme;
 use crate::wrap::{Piece, words};
-use wh_screen::visible::visible;
+use unicode_width::UnicodeWidthStr;
+use wh_screen::visible::{visible, visible_line};
 
 /// Lines of the title at most.
 const TITLE: usize = 3;
@@ -34,8 +35,22 @@ pub(crate) struct Text {
 impl Text {
     fn new(item: &Arc<Item>, question: &Question, width: usize, theme: &Theme) -> Self {
         let mut title = words(&[Piece::new(visible(&question.title).trim(), theme.strong)], width);
-        title.truncate(TITLE);
-        Self { of: Arc::clone(item), width, title, details: details::lines(question, width, theme) }
+        let mut details = details::lines(question, width, theme);
+        if title.len() > TITLE {
+            // The whole of it is at the top of what can be scrolled.
+            let gap = (!details.is_empty()).then(Line::default);
+            details.splice(0..0, title.iter().cloned().chain(gap));
+            title.truncate(TITLE - 1);
+            title.push(Line::styled("…", theme.strong));
+        }
+        for (place, option) in question.options.iter().enumerate() {
+            let label = visible_line(&option.label);
+            if label.width() > label_columns(width) {
+                details.push(Line::default());
+                details.extend(words(&[Piece::new(format!("{} {label}", place + 1), theme.text)], width));
+            }
+        }
+        Self { of: Arc::clone(item), width, title, details }
     }
 
     fn is_of(&self, item: &Arc<Item>, width: usize) -> bool {
@@ -58,6 +73,11 @@ fn columns(width: u16) -> usize {
     usize::from(width.saturating_sub(4))
 }
 
+/// Columns for the label of an option where the text has this many.
+fn label_columns(width: usize) -> usize {
+    width.saturating_sub(5)
+}
+
 /// Lines that the dialog wants, and no more than there are.
 pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
     let Some(text) = text(app, state, width) else { return 0 };
@@ -70,6 +90,7 @@ pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16
 
 /// Draws the dialog; where the terminal's cursor belongs if something is written in it.
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State, moment: &Moment) -> Option<Position> {
+    let covered = app.keys.is_some() || app.choices.is_open() || app.pager.is_some();
     let text = text(app, state, area.width)?;
     let (item, question, count) = app.dialog.current(state)?;
     let hidden = usize::from(area.height) < question.options.len() + 3;
@@ -100,18 +121,24 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
         put(buffer, right, &Line::styled(place, border));
     }
 
-    let entries = question.options.len() as u16;
-    let writes = takes_text(question);
+    let confirming = app.dialog.confirming.is_some();
+    let entries = if confirming { CONFIRMATIONS.len() } else { question.options.len() } as u16;
+    let writes = takes_text(question) && !confirming;
     let field = if writes { app.dialog.field.fit(inside.width, 4).min(inside.height) } else { 0 };
     let mut rest = inside;
     let field = super::take_bottom(&mut rest, field);
     // The title keeps its first line before the last options keep theirs: those can be scrolled to.
     let shown = entries.min(rest.height.saturating_sub(1));
     let options = super::take_bottom(&mut rest, shown);
-    let title = rest.height.min(text.title.len() as u16);
-    put_all(buffer, Rect { height: title, ..rest }, &text.title);
+    let warning = confirming.then(|| unseen(app.dialog.reading.unread_bytes(), columns(area.width), &theme));
+    let heading = warning.as_ref().unwrap_or(&text.title);
+    let title = rest.height.min(heading.len() as u16);
+    put_all(buffer, Rect { height: title, ..rest }, heading);
     rest = Rect { y: rest.y + title, height: rest.height - title, ..rest };
-    let more = draw_details(app, buffer, rest, &text.details);
+    let (more, end) = draw_details(app, buffer, rest, &text.details);
+    if !covered && !hidden {
+        app.dialog.displayed(question, end);
+    }
 
     let options = draw_options(app, buffer, options, question, &theme);
     app.spots.extend(options);
@@ -121,14 +148,21 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let hint = match (held, deaf) {
         (Some(_), _) => "you are writing: pause, or Tab, to answer".to_owned(),
         (None, Some(_)) => "another question: pause to answer it".to_owned(),
-        (None, None) => hint(question, more, in_field),
+        (None, None) => hint(app, question, more, in_field),
     };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
     cursor
 }
 
-/// Draws what the question is about, from where it is scrolled to; if not all of it fits, how many lines follow.
-fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>]) -> Option<usize> {
+/// Heading of the second confirmation: how much was never on the screen.
+fn unseen(bytes: u64, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let said = format!("{} bytes of what is asked have not been shown. Grant it all the same?", thousands(bytes));
+    words(&[Piece::new(said, theme.warning)], width)
+}
+
+/// Draws what the question is about, from where it is scrolled to. If not all of it fits, how many lines follow; and
+/// whether its last line is on the screen.
+fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'static>]) -> (Option<usize>, bool) {
     // A blank line above and below, where there is room for them.
     let spare = usize::from(area.height).saturating_sub(all.len());
     let above = u16::from(spare >= 2 && !all.is_empty());
@@ -140,27 +174,25 @@ fn draw_details(app: &mut App, buffer: &mut Buffer, area: Rect, all: &[Line<'sta
     app.dialog.scroll = app.dialog.scroll.min(most);
     let first = app.dialog.scroll;
     put_all(buffer, place, &all[first..]);
-    (most > 0).then_some(most - first)
+    let end = all.is_empty() || (height > 0 && first == most);
+    ((most > 0).then_some(most - first), end)
 }
 
 /// Draws the options, around the selected one if they are too many; and where each stands.
 fn draw_options(app: &App, buffer: &mut Buffer, area: Rect, question: &Question, theme: &Theme) -> Vec<(Rect, Spot)> {
-    let count = question.options.len();
+    let (entries, selected) = entries(app, question, theme);
     let height = usize::from(area.height);
-    let selected = app.dialog.selected;
-    let first = selected.unwrap_or(0).saturating_sub(height.saturating_sub(1)).min(count.saturating_sub(height));
+    let first =
+        selected.unwrap_or(0).saturating_sub(height.saturating_sub(1)).min(entries.len().saturating_sub(height));
     let mut spots = Vec::new();
-    for (row, (place, option)) in (0..area.height).zip(question.options.iter().enumerate().skip(first)) {
+    for (row, (place, (label, style))) in (0..area.height).zip(entries.iter().enumerate().skip(first)) {
         let line = Rect { y: area.y + row, height: 1, ..area };
         let chosen = selected == Some(place);
         let mark = if chosen { "❯ " } else { "  " };
         let spans = vec![
             Span::styled(mark, theme.accent),
             Span::styled(format!("{} ", place + 1), theme.dim),
-            Span::styled(
-                fit(&one_line(&option.label), usize::from(area.width).saturating_sub(5)),
-                meant(option.meaning, theme),
-            ),
+            Span::styled(fit(label, label_columns(area.width.into())), *style),
         ];
         put(buffer, line, &Line::from(spans));
         if chosen {
@@ -169,6 +201,25 @@ fn draw_options(app: &App, buffer: &mut Buffer, area: Rect, question: &Question,
         spots.push((line, Spot::Option(place)));
     }
     spots
+}
+
+/// The options, or those of the second confirmation, and which is highlighted. One that cannot be selected yet is dim and
+/// says why.
+fn entries(app: &App, question: &Question, theme: &Theme) -> (Vec<(String, Style)>, Option<usize>) {
+    if let Some(confirming) = &app.dialog.confirming {
+        let style = |place: usize| if place + 1 == CONFIRMATIONS.len() { theme.warning } else { theme.text };
+        let all = CONFIRMATIONS.iter().enumerate().map(|(place, label)| ((*label).to_owned(), style(place)));
+        return (all.collect(), confirming.selected);
+    }
+    let all = question.options.iter().enumerate().map(|(place, option)| {
+        let label = one_line(&option.label);
+        if app.dialog.selectable(question, place) {
+            (label, meant(option.meaning, theme))
+        } else {
+            (format!("{label} (read to the end first)"), theme.dim)
+        }
+    });
+    (all.collect(), app.dialog.selected)
 }
 
 fn meant(meaning: Meaning, theme: &Theme) -> Style {
@@ -202,8 +253,17 @@ fn draw_field(
     cursor
 }
 
-fn hint(question: &Question, more: Option<usize>, in_field: bool) -> String {
+fn hint(app: &App, question: &Question, more: Option<usize>, in_field: bool) -> String {
     let mut parts = Vec::new();
+    if app.dialog.confirming.is_some() {
+        return "number or ↑↓ Enter · Esc back".to_owned();
+    }
+    if let (Some(lines), false) = (more, app.dialog.reading.is_complete()) {
+        return format!("End: read to the end · {lines} more · Ctrl+O opens");
+    }
+    if app.dialog.reading.unread_bytes() > 0 {
+        parts.push("Ctrl+O opens the whole".to_owned());
+    }
     match more {
         Some(0) => parts.push("PgUp".to_owned()),
         Some(lines) => parts.push(format!("PgDn {lines} more")),

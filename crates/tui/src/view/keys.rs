@@ -51,7 +51,8 @@ const KEYS: &[(&str, &str)] = &[
     ("1 to 9, click", "chooses that option"),
     ("Up, Down, Enter", "chooses the highlighted one"),
     ("Tab", "your own words, where they are an answer"),
-    ("PageUp, PageDown", "scroll what it is about"),
+    ("PageUp, PageDown, End", "scroll; only after the end was shown can it be allowed"),
+    ("Ctrl+O", "opens the whole of what is asked"),
     (
         "",
         "Your draft stays while a question is open. If you are writing when it comes, you go on writing until you \

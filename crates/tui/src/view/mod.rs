@@ -8,11 +8,13 @@ mod input;
 mod keys;
 pub(crate) mod lines;
 mod moment;
+mod pager;
 mod picker;
 mod reasoning;
 mod status;
 #[cfg(test)]
 mod tests;
+mod too_small;
 mod tools;
 mod welcome;
 
@@ -23,14 +25,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use wh_client::UiFacts;
 use wh_core::space::state::State;
+use wh_core::terminal::Size;
 
 use crate::app::{App, DOCKED_FROM, Spot};
 use crate::transcript::Look;
 pub(crate) use dialog::Text;
 use moment::Moment;
-
-/// The smallest screen that anything but a note is drawn on.
-const SMALLEST: (u16, u16) = (30, 8);
+pub(crate) use too_small::fits;
 
 /// Columns of the docked board, beside its divider.
 const BOARD: u16 = 42;
@@ -58,9 +59,9 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
         moment.wake_in(wake);
     }
     app.tools.decide(area.width);
-    let cursor = if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        let note = format!("{}x{} is too small", area.width, area.height);
-        lines::put(buffer, area, &Line::styled(note, app.theme().warning));
+    app.too_small = !fits(Size { columns: area.width, rows: area.height });
+    let cursor = if app.too_small {
+        too_small::draw(app, buffer, &moment);
         None
     } else {
         draw_all(app, state, buffer, &moment)
@@ -113,6 +114,8 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     let answering = dialog::draw(app, buffer, question, state, moment);
     let writing = input::draw(app, state, buffer, [above, composer, below], moment);
     status::draw(app, state, buffer, status, moment);
+    let covered = app.keys.is_some() || app.choices.is_open();
+    pager::draw(app, buffer, Rect { height: status.y.saturating_sub(whole.y), ..whole }, covered, moment);
     let bounds = Rect { height: above.y.saturating_sub(whole.y), ..whole };
     let choosing = picker::draw(app, buffer, bounds, moment);
     if app.keys.is_some() {
@@ -122,6 +125,9 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     }
     if app.picker().is_some() {
         return choosing;
+    }
+    if app.pager.is_some() {
+        return None;
     }
     if asked { answering } else { writing }
 }

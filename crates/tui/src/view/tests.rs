@@ -161,7 +161,10 @@ fn an_options_number_is_an_answer_and_the_next_question_comes() {
     let state = state(2, 3, 1);
     let mut app = App::new(Options::new("me".into()));
     app.sync(&state, &Change::default(), start());
-    let acts = app.gesture(&Gesture::Text("2".into()), &state, start());
+    let digit = Gesture::Text("2".into());
+    assert_eq!(app.gesture(&digit, &state, start()), [], "no frame has shown it yet");
+    view::draw(&mut app, &state, &mut Buffer::empty(Rect::new(0, 0, 100, 60)), start());
+    let acts = app.gesture(&digit, &state, start());
     assert!(matches!(acts.as_slice(), [Act::Ask(_)]), "{acts:?}");
     let (item, _, count) = app.dialog.current(&state).unwrap();
     assert_eq!((item.id.as_str(), count), ("q2", 1));
@@ -175,6 +178,7 @@ fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
     }
     let mut app = App::new(Options::new("me".into()));
     app.sync(&state, &Change::default(), start());
+    view::draw(&mut app, &state, &mut Buffer::empty(Rect::new(0, 0, 100, 60)), start());
     assert_eq!(app.gesture(&Gesture::Text("22".into()), &state, start()).len(), 1, "one digit, one answer");
     assert_eq!(app.dialog.selected, None);
     let key = |name: &str| Gesture::Key(name.parse().unwrap());

@@ -219,7 +219,7 @@ async fn the_options_are_never_lost_on_a_small_screen() {
         .await;
     stage.sees("3 No").await;
     let screen = stage.screen();
-    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "more ·"] {
+    for text in ["demo asks", "1 Yes, this once", "2 Yes, from now on", "line 0", "more · Ctrl+O opens"] {
         assert!(screen.contains(text), "{text} is not in\n{screen}");
     }
     stage.press(&["pagedown"]).await;
@@ -229,6 +229,7 @@ async fn the_options_are_never_lost_on_a_small_screen() {
     let row = stage.row("line ");
     stage.text(&format!("\x1b[<65;5;{}M", row)).await;
     assert!(stage.screen().contains("3 No"));
+    stage.press(&["end"]).await;
     stage.text("1").await;
     assert_eq!(answered(stage.order().await).1, Some("once".into()));
 }

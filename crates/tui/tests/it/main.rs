@@ -6,6 +6,7 @@ mod choosing;
 mod frames;
 mod leaving;
 mod looks;
+mod reading;
 mod screens;
 mod sidebar;
 mod stage;

@@ -2,6 +2,9 @@
 
 use serde_json::json;
 use wh_testkit::eventually;
+use wh_testkit::wh::Wh;
+
+use crate::WH;
 
 use super::{answer, ask, chats, finished, option, paced, question, say, space, state};
 
@@ -34,6 +37,33 @@ fn a_dialog_is_worked_by_typing() {
     wh.key("1");
     eventually("it is answered", || (wh.get("/control/questions").json()["questions"] == json!([])).then_some(()));
     wh.wait("no_pending_operations");
+}
+
+#[test]
+fn what_was_not_on_the_screen_is_not_granted_by_typing() {
+    // Too small from the start: everything typed is dropped, and not queued.
+    let wh = Wh::options(WH).space().flags(&["--size", "24x5"]).start(&["--", "--seed", "7", "--pace", "0"]);
+    wh.wait(r#"screen_contains "30x8""#);
+    wh.text("dropped");
+    assert_eq!(wh.post("/message", json!({ "message": "/demo edit" })).status, 200);
+    let asked = question(&wh);
+    let is_open =
+        |moment: &str| assert_eq!(wh.get("/control/questions").json()["questions"][0]["id"], asked["id"], "{moment}");
+    for key in ["1", "enter"] {
+        wh.key(key);
+        is_open("under the notice");
+    }
+    // The changed lines do not fit: the options are there, and those that grant cannot be chosen.
+    assert_eq!(wh.post("/control/resize", json!({"width": 60, "height": 16})).status, 200);
+    wh.wait(r#"screen_contains "1 Allow once (read to the end first)" and not screen_contains "dropped""#);
+    for key in ["1", "2", "enter"] {
+        wh.key(key);
+        is_open("before the end");
+    }
+    wh.key("end");
+    wh.wait(r#"not screen_contains "first)""#);
+    wh.key("1");
+    eventually("it is answered", || (wh.get("/control/questions").json()["questions"] == json!([])).then_some(()));
 }
 
 #[test]

@@ -1,0 +1,43 @@
+//! The whole of what a question asks, over everything but the status.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::{Clear, Widget};
+
+use super::frame;
+use super::lines::{fit, put, thousands};
+use super::moment::Moment;
+use crate::app::{App, Spot};
+
+/// Draws the pager if it is open; takes note of how far it has shown what is asked, unless something covers it.
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &Moment) {
+    let theme = *app.theme();
+    let Some(pager) = &mut app.pager else { return };
+    if area.height < 3 {
+        return;
+    }
+    Clear.render(area, buffer);
+    app.spots.push((area, Spot::Pager));
+    let inside = frame(buffer, area, theme.warning);
+    let (rows, end) = pager.visible_rows(inside.width.into(), inside.height.into(), &theme);
+    for (y, row) in (inside.top()..inside.bottom()).zip(rows) {
+        put(buffer, Rect { y, height: 1, ..inside }, row);
+    }
+    let title = match pager.progress() {
+        Some((shown, whole)) => format!(" All that is asked · to byte {} of {} ", thousands(shown), thousands(whole)),
+        None => " All that is asked ".to_owned(),
+    };
+    let hint = match (pager.problem(), pager.is_loading()) {
+        (Some(problem), _) => format!(" {problem} · Esc closes "),
+        (None, true) => format!(" {} reading… ", moment.spinner()),
+        (None, false) => " ↑↓ PgUp PgDn · End · Home · Esc closes ".to_owned(),
+    };
+    let room = usize::from(area.width).saturating_sub(4);
+    let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
+    put(buffer, on_frame(area.y), &Line::styled(fit(&title, room), theme.warning));
+    put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&hint, room), theme.dim));
+    if !covered {
+        app.dialog.reading.page_to(end);
+    }
+}

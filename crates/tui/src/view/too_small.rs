@@ -1,0 +1,45 @@
+//! The notice in place of everything else where the terminal is too small.
+
+use ratatui::buffer::Buffer;
+use wh_core::terminal::Size;
+
+use super::lines::put_all;
+use super::moment::Moment;
+use crate::app::App;
+use crate::wrap::{Piece, words};
+
+/// The smallest terminal that anything but the notice is drawn on.
+const SMALLEST: Size = Size { columns: 30, rows: 8 };
+
+/// Whether a terminal of this size shows anything but the notice.
+pub(crate) fn fits(size: Size) -> bool {
+    size.columns >= SMALLEST.columns && size.rows >= SMALLEST.rows
+}
+
+/// Draws the longest form of the notice that there is room for. Every form has the size that is needed.
+pub(super) fn draw(app: &App, buffer: &mut Buffer, moment: &Moment) {
+    let area = buffer.area;
+    let Size { columns, rows } = SMALLEST;
+    let leaving = app.leaving_for(moment.now());
+    if let Some(left) = leaving {
+        moment.wake_in(left);
+    }
+    let key = if leaving.is_some() { "Ctrl+C again quits." } else { "Ctrl+C twice quits." };
+    let forms = [
+        format!(
+            "The terminal is too small: {}x{}. At least {columns}x{rows} is needed. {key}",
+            area.width, area.height
+        ),
+        format!("Too small: needs {columns}x{rows}. {key}"),
+        format!("needs {columns}x{rows} {key}"),
+        format!("min {columns}x{rows}"),
+        format!("{columns}x{rows}"),
+    ];
+    let style = app.theme().warning;
+    let wrapped = forms.iter().map(|form| words(&[Piece::new(form.as_str(), style)], area.width.into()));
+    let broken = |form: &str| form.split(' ').any(|word| word.chars().count() > usize::from(area.width));
+    let mut fitting =
+        forms.iter().zip(wrapped).filter(|(form, lines)| lines.len() <= usize::from(area.height) && !broken(form));
+    let lines = fitting.next().map(|(_, lines)| lines);
+    put_all(buffer, area, &lines.unwrap_or_else(|| words(&[Piece::new(forms[4].as_str(), style)], area.width.into())));
+}

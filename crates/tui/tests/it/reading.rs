@@ -1,0 +1,216 @@
+//! Granting answers wait until what is asked has been on the screen.
+
+use wh_core::space::harness::Report;
+use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::question::{Detail, Question};
+
+use crate::stage::{Stage, answered, permission};
+
+const LOCKED: &str = "1 Yes, this once (read to the end first)";
+
+fn long(lines: usize) -> Vec<Detail> {
+    vec![Detail::Command((0..lines).map(|number| format!("line {number}\n")).collect())]
+}
+
+async fn asked(columns: u16, rows: u16, question: Question) -> Stage {
+    let mut stage = Stage::new(columns, rows).await;
+    stage.begin("go").await;
+    stage.ask("q1", question).await;
+    stage.sees("demo asks").await;
+    stage
+}
+
+/// No order has reached the agent.
+#[track_caller]
+fn nothing_was_answered(stage: &mut Stage) {
+    let order = stage.agent.orders.try_recv();
+    assert!(order.is_err(), "{order:?}");
+}
+
+#[tokio::test]
+async fn only_leaving_works_while_the_terminal_is_too_small() {
+    let mut stage = asked(80, 24, permission("Run it?", long(2))).await;
+    for (columns, rows, notice) in
+        [(24, 5, "The terminal is too small: 24x5. At least 30x8"), (10, 3, "min 30x8"), (5, 1, "30x8")]
+    {
+        stage.resize(columns, rows).await;
+        let words = |stage: &Stage| stage.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+        stage.until(notice, |stage| words(stage).starts_with(notice)).await;
+        stage.text("1").await;
+        stage.press(&["enter", "escape", "f1", "f7", "shift+tab"]).await;
+        stage.text("\x1b[200~1\x1b[201~hello\r").await;
+        stage.click(4, 2).await;
+        nothing_was_answered(&mut stage);
+    }
+    stage.resize(80, 24).await;
+    stage.sees("❯ 1 Yes, this once").await;
+    let screen = stage.screen();
+    assert!(!screen.contains("hello") && !screen.contains("Keys of wh"), "nothing was queued:\n{screen}");
+    stage.text("1").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
+    // Leaving asks twice here, too, and interrupts nobody.
+    stage.resize(24, 5).await;
+    stage.sees("twice").await;
+    stage.press(&["ctrl+c"]).await;
+    assert!(stage.screen().contains("again"), "{}", stage.screen());
+    nothing_was_answered(&mut stage);
+    stage.press(&["ctrl+c"]).await;
+    assert_eq!(stage.rest().await.2, wh_tui::Left::Person);
+}
+
+#[tokio::test]
+async fn granting_waits_for_the_last_line_of_what_is_asked() {
+    let mut stage = asked(60, 16, permission("Run it?", long(40))).await;
+    stage.sees(LOCKED).await;
+    assert!(stage.screen().contains("End: read to the end ·"), "{}", stage.screen());
+    assert!(!stage.screen().contains("❯ 1"), "nothing is preselected:\n{}", stage.screen());
+    stage.text("1").await;
+    stage.text("2").await;
+    stage.press(&["enter"]).await;
+    let (first, second) = (stage.row("1 Yes"), stage.row("2 Yes"));
+    stage.click(8, first).await;
+    stage.click(8, second).await;
+    nothing_was_answered(&mut stage);
+    // Tab goes to the only option that can be selected.
+    stage.press(&["tab", "enter"]).await;
+    assert_eq!(answered(stage.order().await).1, Some("no".into()));
+    nothing_was_answered(&mut stage);
+}
+
+#[tokio::test]
+async fn each_way_to_the_end_enables_granting_and_it_stays_so() {
+    for way in ["end", "pagedown", "down", "wheel"] {
+        let mut stage = asked(60, 16, permission("Run it?", long(20))).await;
+        stage.sees(LOCKED).await;
+        for _ in 0..40 {
+            if !stage.screen().contains(LOCKED) {
+                break;
+            }
+            match way {
+                "wheel" => {
+                    let row = stage.row("line ");
+                    stage.text(&format!("\x1b[<65;5;{}M", row + 1)).await;
+                }
+                key => stage.press(&[key]).await,
+            }
+        }
+        assert!(stage.screen().contains("line 19"), "{way}:\n{}", stage.screen());
+        assert!(!stage.screen().contains("first)"), "{way}:\n{}", stage.screen());
+        stage.press(&["home"]).await;
+        stage.resize(50, 15).await;
+        stage.sees("line 0").await;
+        stage.text("2").await;
+        assert_eq!(answered(stage.order().await).1, Some("always".into()), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn what_asks_for_something_else_has_to_be_read_again() {
+    let mut stage = asked(60, 16, permission("Run it?", long(1))).await;
+    stage.sees("❯ 1 Yes, this once").await;
+    let body = Body::Question { question: permission("Run it?", long(30)), closing: None };
+    stage.report(Report::Item { key: "q1".into(), body, done: false }).await;
+    stage.sees(LOCKED).await;
+    stage.press(&["enter"]).await;
+    stage.text("1").await;
+    nothing_was_answered(&mut stage);
+    stage.press(&["end"]).await;
+    stage.text("1").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
+}
+
+#[tokio::test]
+async fn a_title_and_labels_that_are_cut_can_be_read_in_full() {
+    let mut question = permission(&format!("Run {} TITLE-END?", "many words ".repeat(30)), vec![]);
+    question.options[1].label = format!("Yes, and always {} LABEL-END", "more and more ".repeat(8));
+    let mut stage = asked(60, 16, question).await;
+    stage.sees(LOCKED).await;
+    let mut read = String::new();
+    for _ in 0..20 {
+        read.push_str(&stage.screen());
+        stage.press(&["down"]).await;
+    }
+    assert!(read.contains("TITLE-END?") && read.contains("LABEL-END"), "{read}");
+    assert!(!stage.screen().contains("first)"), "{}", stage.screen());
+}
+
+/// Asks about a command of which the dialog shows 50 KB.
+async fn cut() -> Stage {
+    let command = format!("{}THE-END", "echo 0123456789012345678901234567890\n".repeat(3_000));
+    let mut stage = asked(80, 24, permission("Run it?", vec![Detail::Command(command)])).await;
+    stage.sees(LOCKED).await;
+    stage.press(&["end"]).await;
+    assert!(stage.screen().contains("50 KB of 111 KB shown"), "{}", stage.screen());
+    stage
+}
+
+#[tokio::test]
+async fn granting_what_was_cut_needs_a_second_confirmation_that_says_how_much_was_not_shown() {
+    let mut stage = cut().await;
+    stage.text("1").await;
+    nothing_was_answered(&mut stage);
+    assert!(stage.screen().contains("61,009 bytes of what is asked have not been shown"), "{}", stage.screen());
+    // The same key again, at once, confirms nothing; Enter has nothing to confirm; Esc goes back.
+    stage.text("3").await;
+    stage.no_longer_sees("pause to answer").await;
+    stage.press(&["enter"]).await;
+    nothing_was_answered(&mut stage);
+    stage.press(&["escape"]).await;
+    assert!(stage.screen().contains("1 Yes, this once"), "{}", stage.screen());
+    stage.text("2").await;
+    stage.no_longer_sees("pause to answer").await;
+    stage.text("3").await;
+    assert_eq!(answered(stage.order().await).1, Some("always".into()));
+}
+
+#[tokio::test]
+async fn the_whole_can_be_opened_and_read_to_its_end() {
+    let mut stage = cut().await;
+    stage.press(&["ctrl+o"]).await;
+    stage.sees("of 111,009").await;
+    stage.press(&["pagedown"]).await;
+    stage.text("1").await;
+    nothing_was_answered(&mut stage);
+    stage.press(&["end"]).await;
+    stage.sees("THE-END").await;
+    stage.press(&["escape"]).await;
+    stage.sees("1 Yes, this once").await;
+    stage.text("1").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()), "no confirmation is needed");
+}
+
+#[tokio::test]
+async fn a_small_question_on_a_small_screen_can_be_denied_at_once() {
+    let mut stage = asked(60, 16, permission("Run it?", long(40))).await;
+    stage.sees(LOCKED).await;
+    stage.text("3").await;
+    assert_eq!(answered(stage.order().await).1, Some("no".into()));
+}
+
+#[tokio::test]
+async fn hidden_characters_are_shown_as_escapes_everywhere() {
+    const HIDDEN: &str = "\u{202e}\u{2066}\u{200b}\u{e0041}\u{feff}";
+    const SHOWN: &str = "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}\\u{feff}";
+    let mut question = permission(&format!("title{HIDDEN}"), vec![Detail::Command(format!("command{HIDDEN}"))]);
+    question.options[0].label = format!("label{HIDDEN}");
+    let mut stage = Stage::new(120, 40).await;
+    stage.begin("go").await;
+    let text = Body::Text { text: format!("text{HIDDEN} `code{HIDDEN}` &#x202e;"), attachments: Vec::new() };
+    stage.report(Report::Item { key: "t".into(), body: text, done: true }).await;
+    let call = ToolCall {
+        name: "t".into(),
+        title: format!("tool{HIDDEN}"),
+        kind: ToolKind::Other,
+        input: serde_json::Value::Null,
+        status: ToolStatus::Completed,
+        output: Vec::new(),
+    };
+    stage.report(Report::Item { key: "c".into(), body: Body::Tool(call), done: true }).await;
+    stage.text(&format!("draft{HIDDEN}")).await;
+    stage.ask("q1", question).await;
+    for word in ["text", "code", "tool", "title", "command", "label", "draft"] {
+        stage.sees(&format!("{word}{SHOWN}")).await;
+    }
+    let written = String::from_utf8_lossy(&stage.written).into_owned();
+    assert!(!written.contains(|character| HIDDEN.contains(character)));
+}
