@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use wh_tui::diff::Diff;
+use wh_tui::theme::Theme;
 use wh_wire::control::{DetailBody, DoneBody, QuestionBody, QuestionsBody};
 
 use crate::door::DoorArguments;
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{clean, clean_line};
 
-/// Lines of a change that are listed.
-const MOST_LINES: usize = 40;
-
 /// List an agent's questions, or answer one by its id
 ///
-/// Without QUESTION it lists what is open, with the options. OPTION is an option's id; --text answers in words.
+/// Without QUESTION it lists what is open, with the options; of a change, the lines that differ. Of what is too long to be listed, `wh output
+/// QUESTION` prints all. OPTION is an option's id; --text answers in words.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh answer a\n  wh answer a q3 allow_once\n  wh answer a q4 --text 'use the other branch'"))]
 pub struct Answer {
@@ -101,15 +101,12 @@ fn about(detail: &DetailBody) -> Vec<String> {
         DetailBody::Path { path } => lines("", path),
         DetailBody::Input { tool, input } => lines("", &format!("{tool} {input}")),
         DetailBody::Diff { path, old, new } => {
-            let mut all = vec![format!("{}:", clean_line(path))];
-            all.extend(lines("- ", old.as_deref().unwrap_or_default()));
-            all.extend(lines("+ ", new));
-            if all.len() > MOST_LINES {
-                let more = all.len() - MOST_LINES;
-                all.truncate(MOST_LINES);
-                all.push(format!("… {more} more lines; --json has all of them"));
-            }
-            all
+            let fresh = if old.is_none() { " (new file)" } else { "" };
+            let diff = Diff::between(old.as_deref().unwrap_or_default(), new);
+            // As in the terminal UI, and as wide as it takes.
+            let changed = diff.lines(u16::MAX, usize::MAX, &Theme::colourless());
+            let changed = changed.iter().map(|line| line.to_string().trim_end().to_owned());
+            std::iter::once(format!("{}{fresh}:", clean_line(path))).chain(changed).collect()
         }
     }
 }
@@ -119,7 +116,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn hidden_characters_are_listed_as_escapes() {
+        let hidden = "\u{202e}\u{2066}\u{200b}\u{e0041}";
+        let shown = "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}";
+        let text = |word: &str| format!("{word}{hidden}");
+        let question = QuestionBody {
+            id: "q-1".to_owned(),
+            from: text("from"),
+            kind: "permission".to_owned(),
+            title: text("title"),
+            details: vec![
+                DetailBody::Command { command: text("command") },
+                DetailBody::Diff { path: text("path"), old: None, new: text("new") },
+            ],
+            options: vec![wh_wire::control::OptionBody {
+                id: text("id"),
+                label: text("label"),
+                kind: "allow_once".to_owned(),
+            }],
+            accepts_text: false,
+            preselects: true,
+            turn: None,
+            asked_at: String::new(),
+        };
+        let listed = listing(&[question]);
+        for word in ["from", "title", "command", "path", "new", "id", "label"] {
+            assert!(listed.contains(&format!("{word}{shown}")), "{word} in {listed}");
+        }
+        assert!(!listed.contains(|character| hidden.contains(character)), "{listed:?}");
+    }
+
+    #[test]
     fn questions_are_listed_with_their_options() {
+        let old: String = (1..=9).map(|number| format!("{number}\n")).collect();
         let question = QuestionBody {
             id: "q-1".to_owned(),
             from: "demo".to_owned(),
@@ -127,7 +156,11 @@ mod tests {
             title: "Run it?".to_owned(),
             details: vec![
                 DetailBody::Command { command: "rm -r build".to_owned() },
-                DetailBody::Diff { path: "a.txt".to_owned(), old: Some("one\n".to_owned()), new: "two\n".to_owned() },
+                DetailBody::Diff {
+                    path: "a.txt".to_owned(),
+                    old: Some(old.clone()),
+                    new: old.replace("5\n", "five\n"),
+                },
             ],
             options: vec![wh_wire::control::OptionBody {
                 id: "allow".to_owned(),
@@ -140,7 +173,9 @@ mod tests {
             asked_at: String::new(),
         };
         let text = listing(&[question]);
-        let about = "    $ rm -r build\n    a.txt:\n    - one\n    + two\n";
+        let lines = ["2   2", "3   3", "4   4", "5 - 5", "5 + five", "6   6", "7   7", "8   8"];
+        let hunk: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+        let about = format!("    $ rm -r build\n    a.txt:\n{hunk}");
         assert!(
             text.starts_with(&format!("q-1  demo: Run it?\n{about}    allow            Yes\n    --text")),
             "{text}"
