@@ -76,8 +76,8 @@ fn the_readme_says_what_ci_runs_and_its_calls_work() {
     let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run")).expect("CI is there");
     assert_eq!(blocks[0], "cargo run -- --control-port 9090");
     assert!(
-        blocks.contains(&"cargo test --workspace".to_owned())
-            && ci.lines().any(|line| line == "cargo test --workspace")
+        blocks.contains(&"cargo test --workspace --no-fail-fast".to_owned())
+            && ci.lines().any(|line| line == "cargo test --workspace --no-fail-fast")
     );
     if present(&["bash", "curl", "jq"]) {
         let ready = "until curl -s localhost:9090/control/health > /dev/null; do :; done";
