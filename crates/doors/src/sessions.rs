@@ -134,12 +134,14 @@ async fn look(session: &Session, summary: &mut SessionSummary) {
     let Ok(facts) = surface.facts().await else { return };
     summary.title = facts.title;
     if summary.kind == SessionKind::Terminal {
-        summary.status.state = match facts.status {
-            Status::Running => "running",
-            Status::Stopped => "stopped",
-            Status::Exited(_) => "ended",
-        }
-        .to_owned();
+        let (state, reason) = match facts.status {
+            Status::Running => ("running", None),
+            Status::Stopped => ("stopped", None),
+            // The session has ended only when nothing of it runs.
+            Status::Exited(exit) => ("running", Some(format!("{}; what it started is being ended", exit_words(exit)))),
+        };
+        summary.status.state = state.to_owned();
+        summary.status.reason = reason;
         summary.status.since = iso(facts.since);
     }
 }

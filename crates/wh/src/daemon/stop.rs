@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::tree;
+use wh_pipe::{Left, tree};
 
 use super::Place;
 use crate::failure::{Failure, code, say};
@@ -100,9 +100,9 @@ impl Place {
         if left.is_empty() {
             return Ok(true);
         }
-        let pids: Vec<String> = left.iter().map(|one| one.pid.to_string()).collect();
-        let message = format!("the daemon has ended, but these processes still run: {}", described(&left));
-        Err(Failure::new(code::FAILED, message).hint(format!("end them with: kill -9 {}", pids.join(" "))))
+        let pids = Left(left.iter().map(|one| one.pid.cast_signed()).collect());
+        let message = format!("the daemon has ended, but {pids}");
+        Err(Failure::new(code::FAILED, message).hint(format!("still running: {}", described(&left))))
     }
 }
 
