@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
-use tracing::debug;
+use tracing::{Instrument, debug, info_span};
 
 use super::connections::{Connection, Connections, InRequest};
 use super::patient::Patient;
@@ -61,10 +61,11 @@ pub async fn serve(listener: TcpListener, router: Router, closing: Closing) {
         let (connection, evicted) = connections.enter(peer.ends());
         let serving = converse(stream, peer, connection, evicted, router.clone(), closing.clone());
         let open = open.clone();
-        tokio::spawn(async move {
+        let served = async move {
             serving.await;
             drop(open);
-        });
+        };
+        tokio::spawn(served.instrument(info_span!("http_connection")));
     };
     let mut closes = closing.clone();
     loop {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
-use tracing::{debug, warn};
+use tracing::{Instrument, debug, info_span, warn};
 use wh_client::{Controller, Daemon, Opener, Session};
 use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
 
@@ -145,7 +145,8 @@ fn welcome(stream: UnixStream, door: &Door, slots: &Slots<Facts>, strangers: &Ar
         return;
     }
     let Some((slot, evicted)) = enter(slots) else { return refuse(stream) };
-    tokio::spawn(serve_one(stream, peer.pid(), door.clone(), slot, evicted));
+    let serving = serve_one(stream, peer.pid(), door.clone(), slot, evicted);
+    tokio::spawn(serving.instrument(info_span!("socket_connection")));
 }
 
 /// A slot for a new connection, if need be that of one that waits for a request.
