@@ -8,6 +8,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wh_core::caller::Origin;
@@ -21,25 +22,35 @@ const MAX_ANCESTORS: usize = 512;
 
 /// The process that opened a connection to a Unix socket.
 #[derive(Debug, Clone, Default)]
-pub struct Opener(Option<(ProcessId, Origin)>);
+pub struct Opener(Option<Arc<Traced>>);
+
+#[derive(Debug)]
+struct Traced {
+    id: ProcessId,
+    origin: Origin,
+    /// Refers to the process itself, where the system provides one. Start times have a resolution of 10 ms: a pid that is used again
+    /// sooner than that is told apart by this alone.
+    pidfd: Option<OwnedFd>,
+}
+
+impl Traced {
+    fn lives(&self) -> bool {
+        self.id.exists() && !self.pidfd.as_ref().is_some_and(has_exited)
+    }
+}
 
 impl Opener {
     /// Traces the process that has this pid. `pidfd` refers to the opener itself, where the system provides one: it proves that the pid
     /// has not become another process's.
-    pub fn trace(pid: i32, pidfd: Option<&OwnedFd>) -> Self {
-        let traced = || {
-            let id = ProcessId::of(pid).ok()?;
-            let origin = origin_of(pid);
-            let lives = id.exists() && pidfd.is_none_or(|pidfd| !has_exited(pidfd));
-            lives.then_some((id, origin))
-        };
-        Self(traced())
+    pub fn trace(pid: i32, pidfd: Option<OwnedFd>) -> Self {
+        let traced = ProcessId::of(pid).ok().map(|id| Traced { id, origin: origin_of(pid), pidfd });
+        Self(traced.filter(Traced::lives).map(Arc::new))
     }
 
     /// Where it runs. Once it is gone nobody knows who holds its connection.
     pub fn origin(&self) -> Origin {
         match &self.0 {
-            Some((id, origin)) if id.exists() => origin.clone(),
+            Some(traced) if traced.lives() => traced.origin.clone(),
             _ => Origin::Untraceable,
         }
     }
@@ -176,6 +187,7 @@ fn links_to(descriptors: &Path, socket: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
+    use std::os::fd::FromRawFd;
     use std::process::{Command, Stdio};
 
     use wh_pipe::children::Role;
@@ -205,6 +217,19 @@ mod tests {
         child.wait().unwrap();
         drop(registration);
         assert_eq!(opener.origin(), Origin::Untraceable, "it is gone");
+    }
+
+    #[test]
+    fn a_pid_that_is_used_again_is_not_taken_for_the_opener() {
+        let own = std::process::id().cast_signed();
+        let mut child = Command::new("true").spawn().unwrap();
+        // SAFETY: the call takes two numbers and touches no memory of ours.
+        let gone = unsafe { nix::libc::syscall(nix::libc::SYS_pidfd_open, child.id(), 0) };
+        // SAFETY: the descriptor has just been opened, and nobody else knows of it.
+        let gone = unsafe { OwnedFd::from_raw_fd(i32::try_from(gone).unwrap()) };
+        child.wait().unwrap();
+        assert_eq!(Opener::trace(own, None).origin(), Origin::Outside);
+        assert_eq!(Opener::trace(own, Some(gone)).origin(), Origin::Untraceable, "the opener has ended");
     }
 
     #[test]

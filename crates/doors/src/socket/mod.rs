@@ -171,7 +171,7 @@ fn refuse(stream: UnixStream) {
 async fn serve_one(stream: UnixStream, pid: Option<i32>, door: Door, slot: Slot<Facts>, evicted: Evicted) {
     // Traced now: who connects may be gone, or have lost its supervisor, when it is asked for.
     let (pid, pidfd) = (pid.unwrap_or_default(), peer_pidfd(&stream));
-    let opener = tokio::task::spawn_blocking(move || Opener::trace(pid, pidfd.as_ref()));
+    let opener = tokio::task::spawn_blocking(move || Opener::trace(pid, pidfd));
     let ended = tokio::select! {
         ended = connection::converse(stream, opener, door, &slot) => ended,
         _ = evicted => return debug!("a connection was closed to make room"),
