@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wh_core::caller::Origin;
@@ -16,6 +17,9 @@ use wh_pipe::children;
 use wh_pipe::keeper::is_keeper;
 use wh_pipe::proc::{self, ProcessId, Stat};
 use wh_screen::pty::is_guard;
+
+/// Time for tracing a caller. A process can make the system slow to describe it.
+pub const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Ancestors that are followed. Deeper trees are untraceable.
 const MAX_ANCESTORS: usize = 512;
@@ -145,9 +149,14 @@ pub fn origin_of_socket(inode: u64) -> Origin {
     }
     // A caller is usually younger than most.
     others.sort_unstable_by(|one, other| other.cmp(one));
-    let holder = others.iter().find(|pid| holds(**pid, &socket));
-    let holder = holder.or_else(|| others.iter().find(|pid| threads_hold(**pid, &socket)));
-    holder.map_or(Origin::Untraceable, |pid| origin_of(*pid))
+    let mut holders: Vec<i32> = others.iter().copied().filter(|pid| holds(*pid, &socket)).collect();
+    if holders.is_empty() {
+        holders = others.into_iter().filter(|pid| threads_hold(*pid, &socket)).collect();
+    }
+    let mut origins = holders.into_iter().map(origin_of);
+    let Some(first) = origins.next() else { return Origin::Untraceable };
+    // One may run inside another daemon, or inside a single run.
+    if first == Origin::Outside { origins.find(|origin| *origin != Origin::Outside).unwrap_or(first) } else { first }
 }
 
 /// The processes below this one, among them everything inside its sessions; and all others.
@@ -163,7 +172,7 @@ fn partition(own: i32) -> (Vec<i32>, Vec<i32>) {
                 None => break,
             }
         }
-        // Nobody knows: it is looked at as closely as if it were.
+        // Unknown ancestry: treated as below.
         true
     };
     all.keys().copied().partition(is_below)

@@ -6,17 +6,13 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
-use wh_client::trace;
+use wh_client::trace::{self, TRACE_TIMEOUT};
 use wh_core::caller::Origin;
-
-/// Time for finding a caller. A process can make the system slow to describe it.
-const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Both ends of a connection.
 #[derive(Debug, Clone, Copy)]

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::task::JoinHandle;
+use wh_client::trace::TRACE_TIMEOUT;
 use wh_client::{Caller, CreateError, Created as Made, NewSession, Opener, Session, What};
 use wh_core::terminal::Size;
 use wh_wire::socket::{
@@ -51,15 +52,16 @@ pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resul
 }
 
 /// The caller, who is being traced while its first request arrives.
-struct Tracing {
+struct CallerTrace {
     tracing: Option<JoinHandle<Opener>>,
     opener: Arc<Opener>,
 }
 
-impl Tracing {
+impl CallerTrace {
     async fn opener(&mut self) -> Arc<Opener> {
         if let Some(tracing) = self.tracing.take() {
-            self.opener = Arc::new(tracing.await.unwrap_or_default());
+            let traced = tokio::time::timeout(TRACE_TIMEOUT, tracing).await;
+            self.opener = Arc::new(traced.ok().and_then(Result::ok).unwrap_or_default());
         }
         Arc::clone(&self.opener)
     }
@@ -72,7 +74,7 @@ pub(super) async fn converse(
     mut door: Door,
     slot: &Slot<Facts>,
 ) -> io::Result<()> {
-    let mut caller = Tracing { tracing: Some(tracing), opener: Arc::new(Opener::default()) };
+    let mut caller = CallerTrace { tracing: Some(tracing), opener: Arc::new(Opener::default()) };
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(Receiver(reader));
     loop {

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::libc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -69,10 +70,11 @@ impl Door {
     }
 }
 
-/// A descriptor of the process that opened the connection; `None` on systems that have none (Linux before 6.5).
-fn peer_pidfd(stream: &UnixStream) -> Option<OwnedFd> {
+/// A descriptor of the process that opened the connection; `None` on systems that have none (Linux before 6.5). Fails if the process
+/// has ended.
+fn peer_pidfd(stream: &UnixStream) -> Result<Option<OwnedFd>, Errno> {
     let mut pidfd: libc::c_int = -1;
-    let mut length = libc::socklen_t::try_from(size_of_val(&pidfd)).ok()?;
+    let mut length = libc::socklen_t::try_from(size_of_val(&pidfd)).map_err(|_| Errno::EINVAL)?;
     // SAFETY: the socket is open for the call, and both pointers are to variables of the sizes that are given.
     let failed = unsafe {
         libc::getsockopt(
@@ -83,11 +85,13 @@ fn peer_pidfd(stream: &UnixStream) -> Option<OwnedFd> {
             &raw mut length,
         )
     };
-    if failed != 0 || pidfd < 0 {
-        return None;
+    match Errno::result(failed) {
+        Err(Errno::ENOPROTOOPT) => Ok(None),
+        Err(error) => Err(error),
+        Ok(_) if pidfd < 0 => Err(Errno::ESRCH),
+        // SAFETY: the system has just opened this descriptor for us, and nobody else knows it.
+        Ok(_) => Ok(Some(unsafe { OwnedFd::from_raw_fd(pidfd) })),
     }
-    // SAFETY: the system has just opened this descriptor for us, and nobody else knows it.
-    Some(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
 /// Makes the socket, for this user alone. One that is there already is taken away: its owner is known to be gone.
@@ -171,7 +175,11 @@ fn refuse(stream: UnixStream) {
 async fn serve_one(stream: UnixStream, pid: Option<i32>, door: Door, slot: Slot<Facts>, evicted: Evicted) {
     // Traced now: who connects may be gone, or have lost its supervisor, when it is asked for.
     let (pid, pidfd) = (pid.unwrap_or_default(), peer_pidfd(&stream));
-    let opener = tokio::task::spawn_blocking(move || Opener::trace(pid, pidfd));
+    let opener = tokio::task::spawn_blocking(move || match pidfd {
+        Ok(pidfd) => Opener::trace(pid, pidfd),
+        // It has ended, and its pid may be another's by now.
+        Err(_) => Opener::default(),
+    });
     let ended = tokio::select! {
         ended = connection::converse(stream, opener, door, &slot) => ended,
         _ = evicted => return debug!("a connection was closed to make room"),
