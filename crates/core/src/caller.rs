@@ -41,6 +41,16 @@ impl Origin {
         }
     }
 
+    /// A mode decides what an agent asks for, so that choosing one for a new session is answering for it: for callers outside and for
+    /// those that become its creators.
+    pub fn may_choose_mode(&self) -> Result<(), CallerRefusal> {
+        match self {
+            Self::Outside | Self::Session(_) => Ok(()),
+            Self::Elsewhere => Err(CallerRefusal::Inside),
+            Self::Untraceable => Err(CallerRefusal::Untraceable),
+        }
+    }
+
     /// A session that counts as outside can only be created from outside.
     pub fn may_create_person(&self) -> Result<(), CallerRefusal> {
         match self {
@@ -70,9 +80,14 @@ pub enum Act {
 }
 
 impl Act {
-    /// A chat message with this text.
+    /// A chat message with this text. Agents differ in what they trim before they look for a slash, so everything is passed over that
+    /// shows nothing.
     pub fn say(text: &str) -> Self {
-        Self::Say { command: text.trim_start().starts_with('/') }
+        let is_blank = |character: char| {
+            let is_invisible = matches!(character, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+            character.is_whitespace() || character.is_control() || is_invisible
+        };
+        Self::Say { command: text.trim_start_matches(is_blank).starts_with('/') }
     }
 }
 
@@ -197,6 +212,21 @@ mod tests {
             assert_eq!(standing.admit(&inside("other"), hello), expected, "{standing:?}");
             assert_eq!(standing.admit(&Origin::Outside, hello), Ok(()), "{standing:?}");
         }
+    }
+
+    #[test]
+    fn a_slash_behind_what_shows_nothing_is_a_command() {
+        for text in ["/mode x", "  /mode x", "\u{feff}/mode x", "\n\t\u{200b}/mode x", "\0/mode x"] {
+            assert_eq!(Act::say(text), Act::Say { command: true }, "{text:?}");
+        }
+        assert_eq!(Act::say("a /mode x"), Act::Say { command: false });
+    }
+
+    #[test]
+    fn a_mode_is_chosen_for_a_new_session_by_those_who_may_answer_for_it() {
+        assert_eq!((Origin::Outside.may_choose_mode(), inside("a").may_choose_mode()), (Ok(()), Ok(())));
+        assert_eq!(Origin::Elsewhere.may_choose_mode(), Err(CallerRefusal::Inside));
+        assert_eq!(Origin::Untraceable.may_choose_mode(), Err(CallerRefusal::Untraceable));
     }
 
     #[test]

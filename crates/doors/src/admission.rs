@@ -22,13 +22,13 @@ impl Admission {
         self.standing().admit(&Origin::Untraceable, act).is_err()
     }
 
-    /// Allows or refuses a request; a refusal is written down.
+    /// Allows or refuses a request; a refusal is audited.
     pub fn admit(&self, origin: Origin, act: Act) -> Result<(), CallerRefusal> {
         let origin = match self {
             Self::Run => origin,
             Self::Session { daemon, .. } => daemon.resolve(origin),
         };
-        self.standing().admit(&origin, act).inspect_err(|refusal| self.write_down(act, refusal))
+        self.standing().admit(&origin, act).inspect_err(|refusal| self.audit_refusal(act, refusal))
     }
 
     fn standing(&self) -> Standing {
@@ -38,7 +38,7 @@ impl Admission {
         }
     }
 
-    fn write_down(&self, act: Act, refusal: &CallerRefusal) {
+    fn audit_refusal(&self, act: Act, refusal: &CallerRefusal) {
         let Self::Session { controller, session, .. } = self else {
             return warn!(?act, code = refusal.code(), "a caller was refused");
         };
@@ -50,7 +50,7 @@ impl Admission {
     }
 }
 
-/// Enters the creators of a session that is to be created, and refuses `--person` where there cannot be one.
+/// Enters the creators of a session that is to be created. Refuses `--person` and a permission mode to callers that may not choose them.
 pub(crate) fn enter_creators(
     daemon: &dyn Daemon,
     controller: &dyn Controller,
@@ -58,9 +58,14 @@ pub(crate) fn enter_creators(
     wanted: &mut NewSession,
 ) -> Result<(), CreateError> {
     let origin = daemon.resolve(origin);
+    let audit = |refusal: &CallerRefusal| controller.refused_at_the_door(refusal.code(), &refusal.to_string());
+    if let What::Agent { mode, may_skip_permissions, .. } = &wanted.what
+        && (mode.is_some() || *may_skip_permissions)
+    {
+        origin.may_choose_mode().inspect_err(audit)?;
+    }
     if wanted.person {
-        let refused = origin.may_create_person();
-        refused.inspect_err(|refusal| controller.refused_at_the_door(refusal.code(), &refusal.to_string()))?;
+        origin.may_create_person().inspect_err(audit)?;
         if let What::Agent { .. } = wanted.what {
             return Err(CreateError::PersonIsAgent);
         }
