@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, FromArgMatches, Subcommand};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use serde_json::json;
 
@@ -168,11 +168,22 @@ fn restart(place: &Place) -> Result<ExitCode, Failure> {
         )
         .hint("restart it where it was started, as with: systemctl --user restart wheelhouse"));
     }
-    place.stop(false, LONGEST_STOP)?;
     // The last of two equal options counts.
     let mut options = running.map(|daemon| daemon.arguments).unwrap_or_default();
     options.extend(options_after("restart"));
+    check(&options)?;
+    place.stop(false, LONGEST_STOP)?;
     start(place, &options)
+}
+
+/// Checks the options of a daemon before the running one is stopped for it.
+fn check(options: &[String]) -> Result<(), Failure> {
+    let command = clap::Command::new("wh daemon restart").no_binary_name(true).args_override_self(true);
+    let command = DaemonArguments::augment_args(command);
+    let arguments =
+        command.try_get_matches_from(options).and_then(|matches| DaemonArguments::from_arg_matches(&matches));
+    let arguments = arguments.map_err(|error| Failure::new(code::USAGE, error.to_string().trim_end()))?;
+    arguments.limits.chosen().map(drop)
 }
 
 /// The options of this command as they stand on the command line, to be passed on. Those that say only where a daemon runs

@@ -93,6 +93,10 @@ fn a_restart_keeps_the_options_and_restores_the_sessions() {
     house.state(&session, "idle");
     assert!(!restarted(&["--control-port", "0"]).ends_with(&format!(":{port}")), "an option that is given counts");
     house.state(&session, "idle");
+    let before = status();
+    let (code, said) = house.fails(&["daemon", "restart", "--control-dedupe-ttl", "1"]);
+    assert!(code == 2 && said.contains("dedupe"), "{code} {said}");
+    assert_eq!(status()["pid"], before["pid"], "options that cannot be used do not stop it");
     house.ok(&["daemon", "stop"]);
     house.ok(&["daemon", "restart"]);
     house.state(&session, "idle");
