@@ -84,7 +84,10 @@ pub async fn serve(listener: TcpListener, router: Router, closing: Closing) {
                 let Some(Ok((stream, _))) = listener.accept().now_or_never() else { break };
                 start(stream);
             }
-            connections.check().await;
+            tokio::select! {
+                () = connections.check() => {}
+                () = closed(&mut closes) => break,
+            }
         }
     }
     drop((listener, open));

@@ -155,17 +155,22 @@ pub async fn serve(
         () = signals.next() => {}
     }
     stop.send_replace(true);
-    let _ = tokio::join!(served, at_socket);
+    if tokio::time::timeout(LONGEST_CLOSE, async { tokio::join!(served, at_socket) }).await.is_err() {
+        warn!("the servers took too long to close");
+    }
     match tokio::time::timeout(LONGEST_CLOSE, store.close()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => warn!(%error, "the store could not be closed in order"),
         Err(_) => warn!("the store took too long to be closed"),
     }
+    let left = reaper::end_everything().await;
+    if let Err(error) = place.note_left(&left) {
+        warn!(%error, ?left, "it cannot be noted which processes could not be ended");
+    }
+    // Until here the daemon counts as running.
     for path in [place.file(), place.token(), place.socket()] {
         let _ = std::fs::remove_file(path);
     }
-    let left = reaper::end_everything().await;
-    place.note_left(&left).map_err(|error| failed(&error))?;
     info!("the daemon ends");
     if left.is_empty() { Ok(()) } else { Err(not_ended(&left)) }
 }
