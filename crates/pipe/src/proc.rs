@@ -90,12 +90,8 @@ pub fn snapshot() -> HashMap<i32, Stat> {
         .collect()
 }
 
-/// The arguments of a process, the program's name first. Empty for a zombie and for a kernel thread.
-pub fn command_line(pid: i32) -> io::Result<Vec<Vec<u8>>> {
-    Ok(arguments(&read(pid, "cmdline")?))
-}
-
-/// The first arguments of a process, from one read of at most 4 KiB: a process chooses how long its command line is.
+/// The first arguments of a process, the program's name first, from one read of at most 4 KiB: a process chooses how long its command
+/// line is. Empty for a zombie and for a kernel thread.
 pub fn command_line_start(pid: i32) -> io::Result<Vec<Vec<u8>>> {
     let mut bytes = vec![0; READ_BUFFER_BYTES];
     let length = File::open(format!("/proc/{pid}/cmdline"))?.read(&mut bytes)?;
@@ -151,7 +147,6 @@ mod tests {
         assert!(id.exists());
         assert!(!ProcessId { started: id.started + 1, ..id }.exists(), "another process with the same pid");
         assert_eq!(snapshot()[&own].started, id.started);
-        assert_eq!(command_line_start(own).unwrap()[0], command_line(own).unwrap()[0]);
         assert_eq!(Stat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
+use wh_pipe::proc::Stat;
 
 /// What is known of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,20 +113,12 @@ pub fn now() -> String {
 
 /// True if a process is stopped, as by SIGSTOP.
 pub fn is_stopped(pid: u32) -> bool {
-    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name may hold anything; the state is the field after it.
-    let after = stat.iter().rposition(|byte| *byte == b')').map_or(&[][..], |end| &stat[end..]);
-    matches!(after, [b')', b' ', b'T' | b't', ..])
+    Stat::of(pid.cast_signed()).is_ok_and(|stat| matches!(stat.state, 'T' | 't'))
 }
 
-/// When a process started, in the system's ticks; none if there is no such process.
+/// Start time of a process in clock ticks since boot; `None` if there is no such process, or it is dead.
 pub fn process_start(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold blanks and brackets; the start is the 22nd field, the 20th after the name.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    // One that is dead and not yet buried is dead.
-    let state = fields.next()?;
-    (!matches!(state, "Z" | "X")).then(|| fields.nth(18)?.parse().ok())?
+    Stat::of(pid.cast_signed()).ok().filter(|stat| !stat.is_dead()).map(|stat| stat.started)
 }
 
 #[cfg(test)]
