@@ -81,9 +81,13 @@ fn inspect(place: &Place) -> Result<(), StoreError> {
             long_enough(size)?;
         }
     }
-    let log = wal::read(&log).map_err(StoreError::Corrupt)?;
-    if log.torn {
+    let found = wal::read(&log).map_err(StoreError::Corrupt)?;
+    if found.torn {
         tracing::warn!("the last transaction of the store was cut off while it was written; it is not kept");
+    }
+    // SQLite would begin such a log anew with random salts, and what is left of it would look like garbage after another kill.
+    if found.database_pages == 0 && !log.is_empty() {
+        place.empty_log()?;
     }
     Ok(())
 }

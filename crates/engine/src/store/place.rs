@@ -64,6 +64,13 @@ impl Place {
         }
     }
 
+    /// Empties the write-ahead log.
+    pub fn empty_log(&self) -> Result<(), StoreError> {
+        let path = suffixed(&self.directory.join(FILE), "-wal");
+        let emptied = OpenOptions::new().write(true).open(&path).and_then(|log| log.set_len(0));
+        emptied.map_err(|error| unusable(&path, &error))
+    }
+
     /// An empty file for a database that is being made. What an earlier attempt left is removed.
     pub fn unfinished(&self) -> Result<PathBuf, StoreError> {
         let path = self.directory.join(format!("{FILE}.new"));

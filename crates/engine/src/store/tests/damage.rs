@@ -134,6 +134,21 @@ async fn a_kill_is_no_damage_and_a_look_sees_what_the_log_holds() {
 }
 
 #[tokio::test]
+async fn a_log_without_a_commit_is_emptied() {
+    let mut begun = left(false).await;
+    let log = left(true).await.remove("-wal").unwrap();
+    // A kill during the first transaction of a new log: its header, and half a frame.
+    begun.insert("-wal".to_owned(), log[..1000].to_vec());
+    let bench = placed(&begun);
+    let store = bench.open();
+    assert_eq!(store.opening().set_aside, None);
+    assert_eq!(store.sessions(Which::default()).await.unwrap().len(), 1);
+    let log = files(&bench.directory()).remove("-wal").unwrap_or_default();
+    assert_ne!(log.get(16..24), begun["-wal"].get(16..24), "the old log is gone");
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn after_an_orderly_end_a_copy_of_the_file_alone_is_complete() {
     let whole = left(false).await;
     assert_eq!(whole.keys().map(String::as_str).collect::<Vec<_>>(), [""], "there is no log left");
