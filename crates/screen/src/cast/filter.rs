@@ -136,7 +136,7 @@ impl PlayFilter {
             ("", '[') => self.state = State::Csi(Csi::default()),
             ("", ']') => self.state = State::Text { bell_ends: true, escape: false },
             ("", 'P' | 'X' | '^' | '_') => self.state = State::Text { bell_ends: false, escape: false },
-            ("", '7' | '8' | 'D' | 'E' | 'H' | 'M') => out.extend(['\x1b', character]),
+            ("", '7' | '8' | 'D' | 'E' | 'M') => out.extend(['\x1b', character]),
             // A full reset would also clear the scrollback and the settings of the terminal.
             ("", 'c') => {
                 out.push_str(&self.finish());
@@ -191,7 +191,7 @@ impl PlayFilter {
             // With more parameters: highlight tracking of the mouse; margins at the sides.
             ("", 'T') => count <= 1,
             ("", 's' | 'u') => parameters.is_empty(),
-            ("", '@'..='I' | 'K'..='M' | 'P' | 'S' | 'X' | 'Z' | '`' | 'a' | 'b' | 'd'..='g' | 'm' | 'r') => true,
+            ("", '@'..='I' | 'K'..='M' | 'P' | 'S' | 'X' | 'Z' | '`' | 'a' | 'b' | 'd'..='f' | 'm' | 'r') => true,
             (" ", 'q') => true,
             ("!", 'p') => parameters.is_empty(),
             _ => false,
