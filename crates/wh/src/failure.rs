@@ -35,7 +35,8 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done or matched; 1 a picture that differs; 2 wrong usage, also a key,
 condition, signal or size that does not exist; 3 timeout: it did not match in time;
 4 refused, also a wait that the program's end cut short; 5 not authorised;
-6 unreachable: no run, no answer, or several runs to choose from; 125 any other failure.";
+6 unreachable: no run, no answer, or several runs to choose from;
+7 a daemon whose runtime stalled; 125 any other failure.";
 
 /// The end of a command's help: its examples, and the exit codes.
 pub fn with_exit_codes(examples: &str) -> String {
