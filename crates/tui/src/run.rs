@@ -260,8 +260,11 @@ impl Run {
         self.draw_by(Instant::now());
         self.catch_up().await?;
         let now = SystemTime::now();
-        // The size may have changed since the last frame: what was typed since is dropped, too.
-        self.app.too_small |= !view::fits(*self.sizes.borrow());
+        // The size may have changed since the last frame: what was typed since is dropped where it is too small, and grants
+        // nothing anywhere.
+        let size = *self.sizes.borrow();
+        self.app.too_small |= !view::fits(size);
+        self.app.dialog.resize(size, self.mirror.state(), now);
         let mut acts = Vec::new();
         for Decoded { gesture, .. } in decoded {
             acts.extend(self.app.gesture(&gesture, self.mirror.state(), now));

@@ -10,6 +10,7 @@ use wh_core::space::ItemId;
 use wh_core::space::item::Item;
 use wh_core::space::question::{Answer, Meaning, Question};
 use wh_core::space::state::State;
+use wh_core::terminal::Size;
 
 use super::reading::Reading;
 use crate::composer::{Composer, Outcome};
@@ -61,7 +62,8 @@ pub(crate) struct Dialog {
     pub(crate) hidden: bool,
     /// How much of the question has been on the screen.
     pub(crate) reading: Reading,
-    /// The entry that is highlighted by the first frame of the question, if it can be selected then.
+    /// The entry that is highlighted by the first frame of the question, or by the first after a resize, if it can be
+    /// selected then.
     preselected: Option<usize>,
     /// A granting answer that waits for a second confirmation.
     pub(crate) confirming: Option<Confirming>,
@@ -114,8 +116,22 @@ impl Dialog {
         if end {
             self.reading.show_end();
         }
-        if let Some(place) = self.preselected.take().filter(|place| self.selectable(question, *place)) {
-            self.selected = Some(place);
+        let preselected = self.preselected.take().filter(|place| self.selectable(question, *place));
+        self.selected = self.selected.or(preselected);
+    }
+
+    /// Follows the size of the terminal. At another size nothing is granted before a frame has shown the end again.
+    pub(crate) fn resize(&mut self, size: Size, state: &State, now: SystemTime) {
+        if !self.reading.resize(size) {
+            return;
+        }
+        if self.confirming.take().is_some() {
+            // A digit for the second confirmation must not choose among the options.
+            self.deafen(now);
+        }
+        let Some((_, question, _)) = self.current(state) else { return };
+        if let Some(place) = self.selected.filter(|place| !self.selectable(question, *place)) {
+            (self.selected, self.preselected) = (None, Some(place));
         }
     }
 
@@ -155,7 +171,7 @@ impl Dialog {
         }
         if self.shown == id {
             if asks_anew && !words_only {
-                self.selected = None;
+                (self.selected, self.preselected) = (None, None);
             }
             return;
         }

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use wh_core::space::item::Item;
+use wh_core::terminal::Size;
 
 /// How much of one question has been on the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     of: Option<Arc<Item>>,
+    /// Size of the terminal.
+    size: Option<Size>,
+    /// The last line of what the dialog shows has been on the screen at this size.
     end_shown: bool,
     /// Bytes of the whole up to which the pager has shown it.
     paged_to: u64,
@@ -21,10 +25,20 @@ impl Reading {
             Arc::ptr_eq(known, item) || (known.id == item.id && known.body == item.body && known.extent == item.extent)
         });
         if !same {
-            *self = Self::default();
+            *self = Self { size: self.size, ..Self::default() };
         }
         self.of = Some(Arc::clone(item));
         !same
+    }
+
+    /// Follows the size of the terminal. The end has to be shown again at another size; says whether it is another one.
+    /// What the pager has shown stays shown: somebody scrolled through it.
+    pub(super) fn resize(&mut self, size: Size) -> bool {
+        let other = self.size.replace(size) != Some(size);
+        if other {
+            self.end_shown = false;
+        }
+        other
     }
 
     /// The last line of what the dialog shows is on the screen.
@@ -37,7 +51,7 @@ impl Reading {
         self.paged_to = self.paged_to.max(byte);
     }
 
-    /// Whether the last line of what the dialog shows has been on the screen.
+    /// Whether the last line of what the dialog shows has been on the screen at its present size.
     pub(crate) fn is_complete(&self) -> bool {
         self.end_shown
     }

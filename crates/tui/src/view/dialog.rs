@@ -28,29 +28,45 @@ const TITLE: usize = 3;
 pub(crate) struct Text {
     of: Arc<Item>,
     width: usize,
-    title: Vec<Line<'static>>,
-    details: Vec<Line<'static>>,
+    /// The title, or its beginning.
+    heading: Vec<Line<'static>>,
+    /// The whole title, then the details.
+    content: Vec<Line<'static>>,
+    /// Rows of `content` that need not be scrolled where the whole heading is shown.
+    headed: usize,
 }
 
 impl Text {
     fn new(item: &Arc<Item>, question: &Question, width: usize, theme: &Theme) -> Self {
-        let mut title = words(&[Piece::new(visible(&question.title).trim(), theme.strong)], width);
-        let mut details = details::lines(question, width, theme);
-        if title.len() > TITLE {
-            // The whole of it is at the top of what can be scrolled.
-            let gap = (!details.is_empty()).then(Line::default);
-            details.splice(0..0, title.iter().cloned().chain(gap));
-            title.truncate(TITLE - 1);
-            title.push(Line::styled("…", theme.strong));
+        let mut heading = words(&[Piece::new(visible(&question.title).trim(), theme.strong)], width);
+        let details = details::lines(question, width, theme);
+        let gap = (!details.is_empty()).then(Line::default);
+        let mut content: Vec<_> = heading.iter().cloned().chain(gap).collect();
+        let mut headed = content.len();
+        content.extend(details);
+        if heading.len() > TITLE {
+            headed = 0;
+            heading.truncate(TITLE - 1);
+            heading.push(Line::styled("…", theme.strong));
         }
         for (place, option) in question.options.iter().enumerate() {
             let label = visible_line(&option.label);
             if label.width() > label_columns(width) {
-                details.push(Line::default());
-                details.extend(words(&[Piece::new(format!("{} {label}", place + 1), theme.text)], width));
+                content.push(Line::default());
+                content.extend(words(&[Piece::new(format!("{} {label}", place + 1), theme.text)], width));
             }
         }
-        Self { of: Arc::clone(item), width, title, details }
+        Self { of: Arc::clone(item), width, heading, content, headed }
+    }
+
+    /// The part that scrolls below the heading.
+    fn details(&self) -> &[Line<'static>] {
+        self.content.get(self.headed..).unwrap_or_default()
+    }
+
+    /// Whether so many rows hold the heading and a line of what scrolls below it. Where they do not, the title scrolls, too.
+    fn fits(&self, rows: u16) -> bool {
+        usize::from(rows) >= self.heading.len() + usize::from(!self.details().is_empty())
     }
 
     fn is_of(&self, item: &Arc<Item>, width: usize) -> bool {
@@ -83,8 +99,8 @@ pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16
     let Some(text) = text(app, state, width) else { return 0 };
     let Some((_, question, _)) = app.dialog.current(state) else { return 0 };
     let field = if takes_text(question) { app.dialog.field.fit(width.saturating_sub(4), 4) } else { 0 };
-    let gaps = usize::from(!text.details.is_empty()) + 1;
-    let rows = text.title.len() + text.details.len() + gaps + question.options.len() + usize::from(field) + 2;
+    let gaps = usize::from(!text.details().is_empty()) + 1;
+    let rows = text.heading.len() + text.details().len() + gaps + question.options.len() + usize::from(field) + 2;
     u16::try_from(rows).unwrap_or(u16::MAX).min(room)
 }
 
@@ -93,9 +109,13 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let covered = app.keys.is_some() || app.choices.is_open() || app.pager.is_some();
     let text = text(app, state, area.width)?;
     let (item, question, count) = app.dialog.current(state)?;
-    let hidden = usize::from(area.height) < question.options.len() + 3;
+    let confirming = app.dialog.confirming.is_some();
+    let entries = if confirming { CONFIRMATIONS.len() } else { question.options.len() } as u16;
+    let writes = takes_text(question) && !confirming;
+    // Within the frame: one line of what is asked, the options, and one line to write in.
+    let hidden = area.height < entries.saturating_add(3 + u16::from(writes));
+    app.dialog.hidden = hidden;
     if area.height < 3 {
-        app.dialog.hidden = hidden;
         return None;
     }
     let theme = *app.theme();
@@ -103,7 +123,6 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
         QuestionKind::Permission => theme.warning,
         QuestionKind::Choice | QuestionKind::Text | QuestionKind::Secret => theme.accent,
     };
-    app.dialog.hidden = hidden;
     let inside = frame(buffer, area, border);
     app.spots.push((area, Spot::Details));
     let held = app.dialog.held(moment.now());
@@ -121,23 +140,25 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
         put(buffer, right, &Line::styled(place, border));
     }
 
-    let confirming = app.dialog.confirming.is_some();
-    let entries = if confirming { CONFIRMATIONS.len() } else { question.options.len() } as u16;
-    let writes = takes_text(question) && !confirming;
-    let field = if writes { app.dialog.field.fit(inside.width, 4).min(inside.height) } else { 0 };
+    let most = inside.height.saturating_sub(entries.saturating_add(1)).min(4);
+    let field = if writes { app.dialog.field.fit(inside.width, most).min(inside.height) } else { 0 };
     let mut rest = inside;
     let field = super::take_bottom(&mut rest, field);
     // The title keeps its first line before the last options keep theirs: those can be scrolled to.
     let shown = entries.min(rest.height.saturating_sub(1));
     let options = super::take_bottom(&mut rest, shown);
     let warning = confirming.then(|| unseen(app.dialog.reading.unread_bytes(), columns(area.width), &theme));
-    let heading = warning.as_ref().unwrap_or(&text.title);
+    let (heading, scrolled) = match &warning {
+        Some(warning) => (warning.as_slice(), text.details()),
+        None if text.fits(rest.height) => (text.heading.as_slice(), text.details()),
+        None => (&[][..], text.content.as_slice()),
+    };
     let title = rest.height.min(heading.len() as u16);
     put_all(buffer, Rect { height: title, ..rest }, heading);
     rest = Rect { y: rest.y + title, height: rest.height - title, ..rest };
-    let (more, end) = draw_details(app, buffer, rest, &text.details);
+    let (more, end) = draw_details(app, buffer, rest, scrolled);
     if !covered && !hidden {
-        app.dialog.displayed(question, end);
+        app.dialog.displayed(question, end && usize::from(title) == heading.len());
     }
 
     let options = draw_options(app, buffer, options, question, &theme);

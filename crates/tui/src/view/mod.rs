@@ -59,7 +59,9 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
         moment.wake_in(wake);
     }
     app.tools.decide(area.width);
-    app.too_small = !fits(Size { columns: area.width, rows: area.height });
+    let size = Size { columns: area.width, rows: area.height };
+    app.dialog.resize(size, state, now);
+    app.too_small = !fits(size);
     let cursor = if app.too_small {
         too_small::draw(app, buffer, &moment);
         None

@@ -78,7 +78,7 @@ async fn granting_waits_for_the_last_line_of_what_is_asked() {
 }
 
 #[tokio::test]
-async fn each_way_to_the_end_enables_granting_and_it_stays_so() {
+async fn each_way_to_the_end_enables_granting_and_it_stays_so_at_that_size() {
     for way in ["end", "pagedown", "down", "wheel"] {
         let mut stage = asked(60, 16, permission("Run it?", long(20))).await;
         stage.sees(LOCKED).await;
@@ -97,10 +97,66 @@ async fn each_way_to_the_end_enables_granting_and_it_stays_so() {
         assert!(stage.screen().contains("line 19"), "{way}:\n{}", stage.screen());
         assert!(!stage.screen().contains("first)"), "{way}:\n{}", stage.screen());
         stage.press(&["home"]).await;
-        stage.resize(50, 15).await;
-        stage.sees("line 0").await;
+        assert!(stage.screen().contains("line 0"), "{way}:\n{}", stage.screen());
         stage.text("2").await;
         assert_eq!(answered(stage.order().await).1, Some("always".into()), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_has_to_be_shown_again_at_another_size() {
+    let mut stage = asked(120, 40, permission("Run it?", long(20))).await;
+    stage.sees("❯ 1 Yes, this once").await;
+    stage.resize(60, 16).await;
+    stage.sees(LOCKED).await;
+    assert!(!stage.screen().contains("❯ 1"), "it is no longer selected:\n{}", stage.screen());
+    stage.press(&["enter"]).await;
+    stage.text("1").await;
+    let row = stage.row("2 Yes");
+    stage.click(8, row).await;
+    nothing_was_answered(&mut stage);
+    stage.press(&["end"]).await;
+    assert!(!stage.screen().contains("first)"), "{}", stage.screen());
+    // One column less is another size.
+    stage.resize(59, 16).await;
+    stage.press(&["home"]).await;
+    stage.sees(LOCKED).await;
+    stage.text("1").await;
+    nothing_was_answered(&mut stage);
+    // Where everything fits the end is on the screen at once.
+    stage.resize(120, 40).await;
+    stage.no_longer_sees("first)").await;
+    stage.text("1").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
+}
+
+#[tokio::test]
+async fn the_selection_survives_a_resize_that_leaves_everything_on_the_screen() {
+    let mut stage = asked(120, 40, permission("Run it?", long(2))).await;
+    stage.sees("❯ 1 Yes, this once").await;
+    stage.press(&["down"]).await;
+    let written = stage.written.len();
+    stage.resize(100, 30).await;
+    stage.until("a frame", |stage| stage.written.len() > written).await;
+    stage.sees("❯ 2 Yes, from now on").await;
+    stage.press(&["enter"]).await;
+    assert_eq!(answered(stage.order().await).1, Some("always".into()));
+}
+
+#[tokio::test]
+async fn nothing_typed_between_a_resize_and_the_next_frame_grants() {
+    for (columns, rows) in [(60, 16), (110, 38)] {
+        for typed in ["1", "2", "\r"] {
+            let mut stage = asked(120, 40, permission("Run it?", long(20))).await;
+            stage.sees("❯ 1 Yes, this once").await;
+            // The loop reads the input before it draws at the new size.
+            stage.resize(columns, rows).await;
+            stage.text(typed).await;
+            nothing_was_answered(&mut stage);
+            stage.press(&["end"]).await;
+            stage.text("1").await;
+            assert_eq!(answered(stage.order().await).1, Some("once".into()), "{columns}x{rows} {typed:?}");
+        }
     }
 }
 
@@ -134,6 +190,48 @@ async fn a_title_and_labels_that_are_cut_can_be_read_in_full() {
     assert!(!stage.screen().contains("first)"), "{}", stage.screen());
 }
 
+#[tokio::test]
+async fn no_line_of_the_title_is_granted_unseen() {
+    let title = format!("Run {}TITLE-END?", "many words ".repeat(11));
+    for (columns, rows, details) in [(60, 12, vec![]), (60, 13, vec![]), (60, 12, long(1)), (60, 14, long(3))] {
+        let has_details = !details.is_empty();
+        let mut stage = asked(columns, rows, permission(&title, details)).await;
+        stage.sees(LOCKED).await;
+        assert!(stage.screen().contains("Run many words"), "{}", stage.screen());
+        stage.press(&["enter"]).await;
+        stage.text("1").await;
+        nothing_was_answered(&mut stage);
+        let mut read = String::new();
+        for _ in 0..10 {
+            read.push_str(&stage.screen());
+            stage.press(&["down"]).await;
+            if !stage.screen().contains("first)") {
+                break;
+            }
+        }
+        read.push_str(&stage.screen());
+        assert!(read.contains("TITLE-END?"), "{columns}x{rows}: {read}");
+        assert!(!has_details || read.contains("line 0"), "{columns}x{rows}: {read}");
+        assert!(!stage.screen().contains("first)"), "{columns}x{rows}: {}", stage.screen());
+        stage.text("1").await;
+        assert_eq!(answered(stage.order().await).1, Some("once".into()));
+    }
+}
+
+#[tokio::test]
+async fn the_field_leaves_room_for_what_is_asked() {
+    let mut question = permission(&format!("Run {}TITLE-END?", "many words ".repeat(11)), vec![]);
+    question.accepts_text = true;
+    let mut stage = asked(60, 13, question).await;
+    stage.sees(LOCKED).await;
+    stage.text(&"because ".repeat(43)).await;
+    for option in ["Run many words", "1 Yes", "2 Yes", "3 No", "because"] {
+        assert!(stage.screen().contains(option), "{option}:\n{}", stage.screen());
+    }
+    stage.press(&["enter"]).await;
+    assert!(answered(stage.order().await).2.is_some_and(|text| text.starts_with("because")));
+}
+
 /// Asks about a command of which the dialog shows 50 KB.
 async fn cut() -> Stage {
     let command = format!("{}THE-END", "echo 0123456789012345678901234567890\n".repeat(3_000));
@@ -161,6 +259,26 @@ async fn granting_what_was_cut_needs_a_second_confirmation_that_says_how_much_wa
     stage.no_longer_sees("pause to answer").await;
     stage.text("3").await;
     assert_eq!(answered(stage.order().await).1, Some("always".into()));
+}
+
+#[tokio::test]
+async fn a_resize_closes_the_second_confirmation() {
+    let mut stage = cut().await;
+    stage.text("1").await;
+    stage.no_longer_sees("pause to answer").await;
+    stage.resize(60, 16).await;
+    stage.text("3").await;
+    nothing_was_answered(&mut stage);
+    stage.sees(LOCKED).await;
+    stage.no_longer_sees("pause to answer").await;
+    stage.text("1").await;
+    nothing_was_answered(&mut stage);
+    stage.press(&["end"]).await;
+    stage.text("1").await;
+    stage.sees("have not been shown").await;
+    stage.no_longer_sees("pause to answer").await;
+    stage.text("3").await;
+    assert_eq!(answered(stage.order().await).1, Some("once".into()));
 }
 
 #[tokio::test]

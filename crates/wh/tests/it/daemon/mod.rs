@@ -23,6 +23,7 @@ mod stalled;
 mod stop;
 mod teams;
 mod unread;
+mod unseen;
 
 use serde_json::{Value, json};
 
