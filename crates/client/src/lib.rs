@@ -23,4 +23,5 @@ pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};
 pub use trace::Opener;
 pub use ui::{Ui, UiFacts, UiOrder, UiPort};
+pub use wh_pipe::Left;
 pub use wh_pipe::children::SESSION_VARIABLE;

@@ -5,16 +5,16 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wh_core::caller::Origin;
 use wh_pipe::children;
 use wh_pipe::keeper::is_keeper;
+use wh_pipe::pidfd;
 use wh_pipe::proc::{self, ProcessId, Stat};
 use wh_screen::pty::is_guard;
 
@@ -39,7 +39,7 @@ struct Traced {
 
 impl Traced {
     fn lives(&self) -> bool {
-        self.id.exists() && !self.pidfd.as_ref().is_some_and(has_exited)
+        self.id.exists() && !self.pidfd.as_ref().is_some_and(pidfd::has_exited)
     }
 }
 
@@ -58,11 +58,6 @@ impl Opener {
             _ => Origin::Untraceable,
         }
     }
-}
-
-fn has_exited(pidfd: &OwnedFd) -> bool {
-    let mut waits = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
-    poll(&mut waits, PollTimeout::ZERO) != Ok(0)
 }
 
 /// Where a process runs. Its ancestors are followed twice, and must be the same both times.
@@ -196,7 +191,6 @@ fn links_to(descriptors: &Path, socket: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
-    use std::os::fd::FromRawFd;
     use std::process::{Command, Stdio};
 
     use wh_pipe::children::Role;
@@ -232,10 +226,7 @@ mod tests {
     fn a_pid_that_is_used_again_is_not_taken_for_the_opener() {
         let own = std::process::id().cast_signed();
         let mut child = Command::new("true").spawn().unwrap();
-        // SAFETY: the call takes two numbers and touches no memory of ours.
-        let gone = unsafe { nix::libc::syscall(nix::libc::SYS_pidfd_open, child.id(), 0) };
-        // SAFETY: the descriptor has just been opened, and nobody else knows of it.
-        let gone = unsafe { OwnedFd::from_raw_fd(i32::try_from(gone).unwrap()) };
+        let gone = pidfd::open(child.id().cast_signed()).unwrap();
         child.wait().unwrap();
         assert_eq!(Opener::trace(own, None).origin(), Origin::Outside);
         assert_eq!(Opener::trace(own, Some(gone)).origin(), Origin::Untraceable, "the opener has ended");

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use wh_client::{Ending, Session, What};
+use wh_client::{Ending, Left, Session, What};
 use wh_core::session::Status;
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
@@ -88,7 +88,7 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
             Ending::Lost => {
                 ("lost", Some("the daemon was killed, and it could not go on; wh logs has what it showed".to_owned()))
             }
-            Ending::Left(pids) => ("ended", Some(left_words(&pids))),
+            Ending::Left(pids) => ("ended", Some(Left(pids).to_string())),
         };
         summary.status = SessionStatus {
             state: state.to_owned(),
@@ -144,13 +144,6 @@ async fn look(session: &Session, summary: &mut SessionSummary) {
         summary.status.reason = reason;
         summary.status.since = iso(facts.since);
     }
-}
-
-/// Names processes that could not be ended.
-pub(crate) fn left_words(pids: &[i32]) -> String {
-    let noun = if pids.len() == 1 { "process" } else { "processes" };
-    let pids = pids.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
-    format!("{noun} {pids} could not be ended")
 }
 
 fn exit_words(exit: Exit) -> String {

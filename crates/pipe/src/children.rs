@@ -13,7 +13,7 @@ use crate::proc::{self, ProcessId, Stat};
 /// Names the session in the environment of everything that runs in it. For programs to read; never evidence of anything.
 pub const SESSION_VARIABLE: &str = "WH_SESSION";
 
-/// What a child is for.
+/// Purpose of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// A program that runs without a supervisor.

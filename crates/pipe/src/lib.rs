@@ -29,7 +29,7 @@ pub mod keeper;
 mod leash;
 pub mod lines;
 pub mod pending;
-mod pidfd;
+pub mod pidfd;
 pub mod proc;
 pub mod process;
 pub mod protocol;

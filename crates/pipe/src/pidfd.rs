@@ -1,11 +1,13 @@
 //! Signals to a process that cannot reach another one: through a pidfd, which names one process for as long as it is open.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 
 use crate::proc::ProcessId;
@@ -31,7 +33,8 @@ fn check(id: ProcessId) -> io::Result<()> {
     if id.exists() { Ok(()) } else { Err(Errno::ESRCH.into()) }
 }
 
-fn open(pid: i32) -> io::Result<OwnedFd> {
+/// Opens a descriptor that refers to the process that has this pid now.
+pub fn open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes two numbers and touches no memory of ours.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     match RawFd::try_from(descriptor) {
@@ -39,6 +42,24 @@ fn open(pid: i32) -> io::Result<OwnedFd> {
         Ok(descriptor @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// True once the process that a pidfd refers to has ended.
+pub fn has_exited(pidfd: &OwnedFd) -> bool {
+    exits_within(pidfd, Duration::ZERO)
+}
+
+/// Waits for this very process to end. False if it still runs after `limit`.
+pub fn wait(id: ProcessId, limit: Duration) -> bool {
+    match open(id.pid) {
+        Ok(pidfd) => check(id).is_err() || exits_within(&pidfd, limit),
+        Err(_) => !id.exists(),
+    }
+}
+
+fn exits_within(pidfd: &OwnedFd, limit: Duration) -> bool {
+    let mut waits = [PollFd::new(pidfd.as_fd(), PollFlags::POLLIN)];
+    poll(&mut waits, PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX)).is_ok_and(|ready| ready > 0)
 }
 
 fn send(descriptor: &OwnedFd, signal: Signal) -> io::Result<()> {
@@ -62,7 +83,9 @@ mod tests {
         let another = ProcessId { started: id.started + 1, ..id };
         assert_eq!(signal(another, Signal::SIGKILL).unwrap_err().raw_os_error(), Some(libc::ESRCH));
         assert!(child.try_wait().unwrap().is_none());
+        assert!(!wait(id, Duration::ZERO));
         signal(id, Signal::SIGKILL).unwrap();
+        assert!(wait(id, Duration::from_secs(60)), "a zombie has ended");
         assert_eq!(child.wait().unwrap().signal(), Some(9));
         assert_eq!(signal(id, Signal::SIGKILL).unwrap_err().raw_os_error(), Some(libc::ESRCH));
     }

@@ -45,6 +45,8 @@ pub struct Stat {
     pub parent: i32,
     /// Process group.
     pub group: i32,
+    /// CPU time used so far, in clock ticks of this interface, 100 a second.
+    pub cpu: u64,
     /// Number of threads; the first one may have ended before the others.
     pub threads: u32,
     /// Start time in clock ticks since boot.
@@ -57,6 +59,12 @@ impl Stat {
         Self::decode(&read(pid, "stat")?).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
     }
 
+    /// Reads the record of one thread of this process.
+    pub fn of_own_thread(thread: i32) -> io::Result<Self> {
+        let record = fs::read(format!("/proc/self/task/{thread}/stat"))?;
+        Self::decode(&record).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    }
+
     /// Decodes one record. The name in it may contain anything, brackets and invalid UTF-8 included.
     fn decode(record: &[u8]) -> Option<Self> {
         let behind_name = record.iter().rposition(|byte| *byte == b')')? + 1;
@@ -64,10 +72,12 @@ impl Stat {
         let state = char::from(*fields.next()?.first()?);
         let parent = number(fields.next()?)?;
         let group = number(fields.next()?)?;
-        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the number of threads 20, the start time 22.
-        let threads = number(fields.nth(14)?)?;
+        // Fields are counted from 1 in proc(5): the state is 3, the group 5, the user and system times 14 and 15, the number of
+        // threads 20, the start time 22.
+        let cpu = number::<u64>(fields.nth(8)?)? + number::<u64>(fields.next()?)?;
+        let threads = number(fields.nth(4)?)?;
         let started = number(fields.nth(1)?)?;
-        Some(Self { state, parent, group, threads, started })
+        Some(Self { state, parent, group, cpu, threads, started })
     }
 
     /// True for a process that has ended and has not been waited for. The state is that of the first thread: a process whose
@@ -125,7 +135,7 @@ mod tests {
 
     #[test]
     fn no_name_hides_the_parent() {
-        let expected = Stat { state: 'S', parent: 7, group: 43, threads: 1, started: 987_654 };
+        let expected = Stat { state: 'S', parent: 7, group: 43, cpu: 11, threads: 1, started: 987_654 };
         for name in [&b"sh"[..], b"a) S 1 (b", b"\xff\xfe\xff", b"two words", b""] {
             assert_eq!(Stat::decode(&record(name)), Some(expected), "{name:?}");
         }
@@ -135,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_process_whose_first_thread_ended_is_not_dead() {
-        let stat = Stat { state: 'Z', parent: 7, group: 43, threads: 1, started: 1 };
+        let stat = Stat { state: 'Z', parent: 7, group: 43, cpu: 11, threads: 1, started: 1 };
         assert!(stat.is_dead());
         assert!(!Stat { threads: 2, ..stat }.is_dead());
     }

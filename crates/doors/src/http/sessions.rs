@@ -16,7 +16,7 @@ use axum::{Json, Router};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
-use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, NewSession, Session, What};
+use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, Left, NewSession, Session, What};
 use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
 use super::access::{Access, guarded};
@@ -24,7 +24,7 @@ use super::fault::Fault;
 use super::peer::Peer;
 use super::{Closing, body, openapi};
 use crate::admission::{Admission, enter_creators};
-use crate::sessions::{USUAL_SIZE, directory, left_words, summary, what};
+use crate::sessions::{USUAL_SIZE, directory, summary, what};
 
 /// Every path of this door that is not a session's own.
 #[cfg(test)]
@@ -130,7 +130,7 @@ async fn end(
     // Once it is under way it goes on, whether or not the caller still waits.
     let work = tokio::spawn(async move {
         if let EndOutcome::Left(pids) = door.daemon.end(&session.id, yes(how.now.as_deref())).await {
-            return Err(Fault::ProcessesLeft { name: session.name(), left: left_words(&pids) });
+            return Err(Fault::ProcessesLeft { name: session.name(), left: Left(pids).to_string() });
         }
         let last = summary(&session).await;
         if yes(how.forget.as_deref()) {

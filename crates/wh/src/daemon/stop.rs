@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::{Left, tree};
+use wh_pipe::proc::{ProcessId, Stat};
+use wh_pipe::{Left, pidfd, tree};
 
 use super::Place;
 use crate::failure::{Failure, code, say};
-use crate::runtime::process_start;
 
 /// The signal that ends the sessions, too, and not only their processes.
 pub const END_SESSIONS: Signal = Signal::SIGUSR1;
@@ -21,33 +21,17 @@ const NOTICE_AFTER: Duration = Duration::from_secs(2);
 /// Limit for processes that outlast the daemon: its guards end them.
 const LONGEST_END: Duration = Duration::from_secs(5);
 
-/// Interval of the checks for processes that have ended.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
-/// A process that cannot be taken for a later one of the same id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Running {
-    pid: u32,
-    start: u64,
+fn described(processes: &[ProcessId]) -> String {
+    let named = |process: &ProcessId| {
+        let name = fs::read(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
+        format!("{} ({})", process.pid, String::from_utf8_lossy(&name).trim())
+    };
+    processes.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-impl Running {
-    fn of(pid: u32) -> Option<Self> {
-        Some(Self { pid, start: process_start(pid)? })
-    }
-
-    fn still(&self) -> bool {
-        process_start(self.pid) == Some(self.start)
-    }
-
-    fn described(&self) -> String {
-        let name = fs::read(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
-        format!("{} ({})", self.pid, String::from_utf8_lossy(&name).trim())
-    }
-}
-
-fn described(processes: &[Running]) -> String {
-    processes.iter().map(Running::described).collect::<Vec<_>>().join(", ")
+/// True while this very process runs; a zombie does not.
+fn runs(process: &ProcessId) -> bool {
+    Stat::of(process.pid).is_ok_and(|stat| stat.started == process.started && !stat.is_dead())
 }
 
 impl Place {
@@ -58,8 +42,8 @@ impl Place {
         let failed =
             |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
         let pid = Pid::from_raw(i32::try_from(daemon.pid).map_err(|error| failed(&error))?);
-        let below = tree::below(pid).into_iter().filter_map(|pid| Running::of(pid.as_raw().unsigned_abs()));
-        let mut processes: Vec<Running> = below.collect();
+        let below = tree::below(pid).into_iter().filter_map(|pid| ProcessId::of(pid.as_raw()).ok());
+        let mut processes: Vec<ProcessId> = below.collect();
         // A daemon that does not know the signal would be killed by it; its SIGTERM ends the sessions.
         let order = if end_sessions && catches(daemon.pid, END_SESSIONS) { END_SESSIONS } else { Signal::SIGTERM };
         kill(pid, order).map_err(|error| failed(&error))?;
@@ -82,8 +66,8 @@ impl Place {
             gone.recv_timeout(rest)
         });
         if ended != Ok(true) {
-            let left: Vec<Running> =
-                Running::of(daemon.pid).into_iter().chain(processes).filter(Running::still).collect();
+            let own = ProcessId::of(pid.as_raw()).ok();
+            let left: Vec<ProcessId> = own.into_iter().chain(processes).filter(runs).collect();
             let message = format!("the daemon (process {}) has not ended within {timeout:?}", daemon.pid);
             return Err(Failure::new(code::TIMEOUT, message).hint(format!(
                 "still running: {}\nits log is {}\nend it with: kill -9 {}",
@@ -93,29 +77,25 @@ impl Place {
             )));
         }
         // What started since, and could not be ended, the daemon has noted.
-        let noted = self.take_left().0.into_iter().filter_map(|pid| Running::of(pid.unsigned_abs()));
-        let noted: Vec<Running> = noted.filter(|one| !processes.contains(one)).collect();
+        let noted = self.take_left().0.into_iter().filter_map(|pid| ProcessId::of(pid).ok());
+        let noted: Vec<ProcessId> = noted.filter(|one| !processes.contains(one)).collect();
         processes.extend(noted);
         let left = outlasting(processes);
         if left.is_empty() {
             return Ok(true);
         }
-        let pids = Left(left.iter().map(|one| one.pid.cast_signed()).collect());
+        let pids = Left(left.iter().map(|one| one.pid).collect());
         let message = format!("the daemon has ended, but {pids}");
         Err(Failure::new(code::FAILED, message).hint(format!("still running: {}", described(&left))))
     }
 }
 
 /// Waits for processes to end, and returns those that do not within [`LONGEST_END`].
-fn outlasting(mut processes: Vec<Running>) -> Vec<Running> {
+fn outlasting(mut processes: Vec<ProcessId>) -> Vec<ProcessId> {
     let deadline = Instant::now() + LONGEST_END;
-    loop {
-        processes.retain(Running::still);
-        if processes.is_empty() || Instant::now() >= deadline {
-            return processes;
-        }
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    processes
+        .retain(|process| runs(process) && !pidfd::wait(*process, deadline.saturating_duration_since(Instant::now())));
+    processes
 }
 
 /// True if a process has a handler for a signal.

@@ -16,6 +16,7 @@ use tracing::span::{Attributes, Id};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
+use wh_pipe::proc::Stat;
 
 use crate::failure::code;
 
@@ -27,6 +28,9 @@ const STALLED_TICKS: u32 = 10;
 
 /// Ticks after which it counts as stalled even if it hardly got any CPU time: 60 s.
 const STARVED_TICKS: u32 = 120;
+
+/// Half of a tick as CPU time, in the units of [`Stat::cpu`].
+const HALF_TICK_CPU: u64 = TICK.as_millis() as u64 / 10 / 2;
 
 /// Limit for writing the last line of the log.
 const LAST_LINE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -184,40 +188,19 @@ impl Watchdog {
     }
 
     fn tick(&mut self) -> Option<Stall> {
-        let used = Usage::of(self.answers.worker.load(Ordering::Relaxed));
+        let worker = Stat::of_own_thread(self.answers.worker.load(Ordering::Relaxed)).ok();
         if self.answers.count.load(Ordering::Acquire) == self.asked {
             self.ask();
         } else {
             self.silent += 1;
             // On a loaded machine a worker may be ready and get no CPU: that is not its fault.
-            let starved = used.is_some_and(|used| used.ready && used.cpu.saturating_sub(self.cpu) < Usage::HALF_TICK);
+            let is_starved = |stat: Stat| stat.state == 'R' && stat.cpu.saturating_sub(self.cpu) < HALF_TICK_CPU;
+            let starved = worker.is_some_and(is_starved);
             self.counted += u32::from(!starved);
         }
-        self.cpu = used.map_or(0, |used| used.cpu);
+        self.cpu = worker.map_or(0, |stat| stat.cpu);
         let stalled = self.counted >= STALLED_TICKS || self.silent >= STARVED_TICKS;
         stalled.then_some(Stall { ticks: self.silent })
-    }
-}
-
-/// CPU time of one thread, and if it is ready to run.
-#[derive(Clone, Copy)]
-struct Usage {
-    ready: bool,
-    /// In clock ticks of the kernel's interface, 100 a second.
-    cpu: u64,
-}
-
-impl Usage {
-    const HALF_TICK: u64 = TICK.as_millis() as u64 / 10 / 2;
-
-    fn of(thread: i32) -> Option<Self> {
-        let record = std::fs::read(format!("/proc/self/task/{thread}/stat")).ok()?;
-        let behind_name = record.iter().rposition(|byte| *byte == b')')? + 1;
-        let fields = std::str::from_utf8(record.get(behind_name..)?).ok()?;
-        let fields: Vec<&str> = fields.split_whitespace().collect();
-        // Counted from 1 in proc(5): the state is field 3, the user and system times are 14 and 15.
-        let time = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-        Some(Self { ready: fields.first() == Some(&"R"), cpu: time(14)? + time(15)? })
     }
 }
 
@@ -280,12 +263,5 @@ mod tests {
             thread::yield_now();
         }
         assert!(last_polled.to_string().contains("the last named one was terminal_session"), "{last_polled}");
-    }
-
-    #[test]
-    fn the_usage_of_a_thread_is_read() {
-        let own = nix::unistd::gettid().as_raw();
-        assert!(Usage::of(own).unwrap().ready, "it reads this itself");
-        assert!(Usage::of(-1).is_none());
     }
 }
