@@ -10,7 +10,7 @@ use crate::{Outcome, Setting, rows, say};
 /// Rounds of a run that counts. Odd, so that one of them is the middle.
 const ROUNDS: usize = 5;
 
-/// What one build measured in one line of the tables.
+/// One figure of one build in one round.
 struct Sample {
     number: u8,
     what: String,

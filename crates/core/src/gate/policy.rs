@@ -188,6 +188,6 @@ pub struct Target {
     pub team: String,
     /// A program in a terminal, which asks on its screen.
     pub terminal: bool,
-    /// Whose questions may be answered from where.
+    /// Decides which callers may answer for the session.
     pub standing: Standing,
 }

@@ -253,7 +253,7 @@ impl Inner {
         credentials.iter().filter_map(|credential| teams.verify(&credential.0)).map(|member| member.team).collect()
     }
 
-    /// Who asks, as far as the connection proves it, and what is allowed to whom: both as the teams are now.
+    /// The proven sender and the gate, both from the teams' files as they are now.
     fn look(&self, caller: &Caller) -> (Principal, Gate) {
         let teams = self.teams();
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));

@@ -75,7 +75,7 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
     Ok(Kept { session, live: Some(Live::Program { surface: started.surface }), written: None })
 }
 
-/// How a session ended of which this is left.
+/// The ending to record: processes that are left outweigh the reported one.
 fn ending(ending: Ending, left: Left) -> Ending {
     if left.is_empty() { ending } else { Ending::Left(left.0) }
 }

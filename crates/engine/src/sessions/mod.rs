@@ -49,7 +49,7 @@ const MOST_ENDED: usize = 1024;
 /// Longest wait for a session to report its end. Terminal programs and agents are killed well before.
 const LONGEST_END: Duration = Duration::from_secs(20);
 
-/// How long the writing of what ended sessions showed last may take.
+/// Limit for storing the last screens of ended sessions.
 const LAST_WORDS: Duration = Duration::from_secs(6);
 
 /// A space to be shown on a terminal of ours.

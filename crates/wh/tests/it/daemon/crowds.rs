@@ -10,7 +10,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use wh_testkit::{eventually, process, tools};
 
-use super::{House, stdin};
+use super::{House, can_be_another_user, stdin};
 use crate::WH;
 
 /// Resident memory of the daemon, in bytes.
@@ -85,11 +85,7 @@ impl Drop for Neighbour {
 
 #[test]
 fn the_owner_is_served_while_another_user_holds_300_unfinished_requests() {
-    if !tools::present(&["python3"]) {
-        return;
-    }
-    if !nix::unistd::geteuid().is_root() {
-        tools::skip("only root can be another user", true);
+    if !can_be_another_user() {
         return;
     }
     let house = House::new();

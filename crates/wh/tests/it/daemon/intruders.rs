@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use wh_testkit::{eventually, tools};
 
-use super::{House, message, moment, stdin, with};
+use super::{House, can_be_another_user, message, moment, stdin, with};
 use crate::WH;
 
 /// The attempt is refused in this way and written down as such; then the same request_id is carried out, for it was not used up.
@@ -165,11 +165,7 @@ except OSError as error:
 
 #[test]
 fn another_user_is_turned_away_even_where_the_files_would_let_them_in() {
-    if !tools::present(&["python3"]) {
-        return;
-    }
-    if !nix::unistd::geteuid().is_root() {
-        tools::skip("only root can be another user", true);
+    if !can_be_another_user() {
         return;
     }
     let house = House::new();

@@ -26,6 +26,7 @@ mod unread;
 mod unseen;
 
 use serde_json::{Value, json};
+use wh_testkit::tools;
 
 use house::{House, Session};
 
@@ -33,6 +34,19 @@ use house::{House, Session};
 fn moment(seconds: i64) -> String {
     let now = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// False, and said, where a test cannot act as another user, which it does with python.
+#[track_caller]
+fn can_be_another_user() -> bool {
+    if !tools::present(&["python3"]) {
+        return false;
+    }
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root {
+        tools::skip("only root can be another user", true);
+    }
+    is_root
 }
 
 /// What every control message to this session has; a test adds the rest.
