@@ -13,6 +13,7 @@ use wh_core::space::state::State;
 use wh_core::terminal::Size;
 
 use super::reading::Reading;
+use super::time_left;
 use crate::composer::{Composer, Outcome};
 use crate::view::Text;
 
@@ -21,7 +22,10 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 const HOW: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
 
-/// Why a granting answer is not taken yet.
+/// Hint for a gesture that means nothing in the second confirmation.
+const HOW_TO_CONFIRM: &str = "Choose by number, or with ↑ ↓ and Enter; Esc goes back";
+
+/// Hint for a granting answer given before the end was shown.
 const UNREAD: &str = "Read to the end first: End jumps there, Ctrl+O opens the whole";
 
 /// Entries of the second confirmation. Granting is the last, and none is highlighted at first.
@@ -60,7 +64,7 @@ pub(crate) struct Dialog {
     pub(crate) text: Option<Arc<Text>>,
     /// There was no room for its options the last time: who does not see them does not choose.
     pub(crate) hidden: bool,
-    /// How much of the question has been on the screen.
+    /// Read progress of the question.
     pub(crate) reading: Reading,
     /// The entry that is highlighted by the first frame of the question, or by the first after a resize, if it can be
     /// selected then.
@@ -81,7 +85,7 @@ pub(crate) struct Dialog {
 #[derive(Debug)]
 pub(crate) struct Confirming {
     answer: Answer,
-    /// Which of [`CONFIRMATIONS`] is highlighted.
+    /// Index of the highlighted entry in [`CONFIRMATIONS`].
     pub(crate) selected: Option<usize>,
 }
 
@@ -98,12 +102,13 @@ impl Dialog {
         self.shown.is_some()
     }
 
-    /// Whether this question is shown.
+    /// True if the dialog shows this question.
     pub(super) fn shows(&self, question: &ItemId) -> bool {
         self.shown.as_ref() == Some(question)
     }
 
-    /// Whether an entry can be selected: granting options only once the end of what is asked has been on the screen.
+    /// True if the entry at `place` can be selected. Granting options require that the end of the question has been
+    /// shown.
     pub(crate) fn selectable(&self, question: &Question, place: usize) -> bool {
         match question.options.get(place) {
             Some(option) => self.reading.is_complete() || !option.meaning.grants(),
@@ -145,12 +150,12 @@ impl Dialog {
 
     /// How long typing still goes to the composer, because the person was writing when the question came.
     pub(crate) fn held(&self, now: SystemTime) -> Option<Duration> {
-        self.held.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
+        time_left(self.held, now)
     }
 
     /// How long nothing answers yet, because the question has come in the place of another.
     pub(crate) fn deaf(&self, now: SystemTime) -> Option<Duration> {
-        self.deaf.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
+        time_left(self.deaf, now)
     }
 
     /// Goes to the next question if the one that was shown is closed. `writing` is when the draft was last written.
@@ -261,6 +266,10 @@ impl Dialog {
         }
     }
 
+    fn how(&self) -> &'static str {
+        if self.confirming.is_some() { HOW_TO_CONFIRM } else { HOW }
+    }
+
     /// Gives an answer, if what is asked has been seen as far as the answer needs it.
     fn answer(&mut self, item: &Item, question: &Question, answer: Answer) -> Did {
         if !question.grants(&answer) {
@@ -278,7 +287,9 @@ impl Dialog {
 
     /// Chooses one of [`CONFIRMATIONS`].
     fn confirm(&mut self, place: usize, item: &Item) -> Did {
-        let Some(confirming) = self.confirming.take_if(|_| place < CONFIRMATIONS.len()) else { return Did::Hint(HOW) };
+        let Some(confirming) = self.confirming.take_if(|_| place < CONFIRMATIONS.len()) else {
+            return Did::Hint(HOW_TO_CONFIRM);
+        };
         match place {
             0 => Did::Changed,
             1 => Did::Open(item.id.clone()),
@@ -306,7 +317,10 @@ impl Dialog {
                 _ => self.begin_writing(gesture, question),
             },
             Gesture::Paste(_) => self.begin_writing(gesture, question),
-            Gesture::Key(_) if is_open_key(gesture) => Did::Open(item.id.clone()),
+            Gesture::Key(_) if is_open_key(gesture) => {
+                self.confirming = None;
+                Did::Open(item.id.clone())
+            }
             Gesture::Key(press) => self.press(press, question, state),
             Gesture::Mouse(_) => Did::Nothing,
         }
@@ -324,7 +338,7 @@ impl Dialog {
             "tab" => self.step(question, true),
             "enter" => {
                 let selected = self.confirming.as_ref().map_or(self.selected, |confirming| confirming.selected);
-                return selected.map_or(Did::Hint(HOW), |place| self.choose(place, state));
+                return selected.map_or(Did::Hint(self.how()), |place| self.choose(place, state));
             }
             "pageup" if self.scroll(-5) => {}
             "pagedown" if self.scroll(5) => {}
@@ -354,7 +368,7 @@ impl Dialog {
     /// Words of one's own begin with the first of them, where they are an answer.
     fn begin_writing(&mut self, gesture: &Gesture, question: &Question) -> Did {
         if !takes_text(question) || self.confirming.is_some() {
-            return Did::Hint(HOW);
+            return Did::Hint(self.how());
         }
         self.selected = Some(question.options.len());
         self.field.handle(gesture);
@@ -397,7 +411,7 @@ impl Dialog {
     }
 }
 
-/// Whether a gesture opens the whole of what is asked.
+/// True for Ctrl+O, which opens the pager.
 fn is_open_key(gesture: &Gesture) -> bool {
     matches!(gesture, Gesture::Key(press) if press.to_string() == "ctrl+o")
 }

@@ -37,7 +37,7 @@ impl App {
         }
     }
 
-    /// Where nothing but the notice of a too small terminal is shown, everything is dropped but leaving: Ctrl+C twice.
+    /// Handles gestures while only the too-small notice is shown: Ctrl+C twice leaves, everything else is dropped.
     fn under_notice(&mut self, gesture: &Gesture, leaving: bool, now: SystemTime) -> Vec<Act> {
         match gesture {
             Gesture::Key(press) if press.to_string() == "ctrl+c" => {}
@@ -263,15 +263,13 @@ impl App {
             _ => 0,
         };
         let pressed = mouse.action == MouseAction::Press && mouse.button == MouseButton::Left;
-        if self.pager.is_some() && matches!(spot, Some(Spot::Pager)) {
-            return self.page(gesture);
-        }
         match spot {
             Some(Spot::Keys) if lines != 0 => {
                 self.keys = self.keys.map(|line| line.saturating_add_signed(lines));
             }
             Some(Spot::Keys) if pressed => self.keys = None,
             Some(Spot::Row(_) | Spot::Picker) if lines != 0 => self.wheel_picker(lines),
+            Some(Spot::Pager) if lines != 0 => return self.wheel_pager(lines),
             Some(Spot::Row(place)) if pressed => return self.click_row(place, state),
             Some(Spot::Details | Spot::Option(_) | Spot::Field) if lines != 0 => {
                 self.dialog.scroll(lines);

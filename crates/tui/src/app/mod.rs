@@ -263,9 +263,9 @@ impl App {
         self.settle_pager();
     }
 
-    /// How long another Ctrl+C still leaves.
+    /// Time left in which a second Ctrl+C leaves.
     pub(crate) fn leaving_for(&self, now: SystemTime) -> Option<Duration> {
-        self.leaving.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
+        time_left(self.leaving, now)
     }
 
     fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<Act> {
@@ -278,6 +278,11 @@ impl App {
     pub(crate) fn spot(&self, at: Position) -> Option<Spot> {
         self.spots.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, spot)| *spot)
     }
+}
+
+/// Time left until `until`; `None` once it has passed.
+fn time_left(until: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
+    until.and_then(|until| until.duration_since(now).ok()).filter(|left| !left.is_zero())
 }
 
 /// Whether an agent is at work, or waits for an answer in the middle of it.

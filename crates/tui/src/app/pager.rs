@@ -2,7 +2,7 @@
 //! only the beginning.
 
 use ratatui::text::Line;
-use wh_core::input::{Gesture, MouseAction};
+use wh_core::input::Gesture;
 use wh_core::space::ItemId;
 use wh_core::space::extent::Piece;
 use wh_screen::visible::visible;
@@ -14,18 +14,14 @@ use crate::wrap;
 /// Bytes before the end at which the last part begins, when it is jumped to.
 const TAIL_BYTES: u64 = 64 * 1024;
 
-/// Lines by which the wheel moves.
-const WHEEL: usize = 3;
-
 /// The whole of what is asked, one part of it at a time.
 #[derive(Debug)]
 pub(crate) struct Pager {
     item: ItemId,
     part: Option<Piece>,
-    /// Where the parts before this one begin.
+    /// Offsets of the parts before this one.
     before: Vec<u64>,
-    /// The offset that was asked for and has not come yet.
-    loading: Option<u64>,
+    loading: Option<Loading>,
     problem: Option<String>,
     /// The first row that is shown.
     top: usize,
@@ -34,6 +30,15 @@ pub(crate) struct Pager {
     rows: Vec<PagedRow>,
     /// The width for which `rows` were broken; 0 if they have to be broken anew.
     width: usize,
+}
+
+/// A part that was requested and has not arrived, and the position to take when it does. Until then the old position
+/// stays: rows of the old part must not count as shown at the new one.
+#[derive(Debug, Default)]
+struct Loading {
+    offset: u64,
+    top: usize,
+    before: Vec<u64>,
 }
 
 /// A row, and the byte of the whole up to which everything has been shown once it was.
@@ -56,7 +61,7 @@ impl Pager {
             item,
             part: None,
             before: Vec::new(),
-            loading: Some(0),
+            loading: Some(Loading::default()),
             problem: None,
             top: 0,
             height: 1,
@@ -65,11 +70,9 @@ impl Pager {
         }
     }
 
-    /// Where this part ends and how long the whole is, in bytes.
-    pub(crate) fn progress(&self) -> Option<(u64, u64)> {
-        let part = self.part.as_ref()?;
-        let shown = self.rows.get(self.last_row()?)?.end;
-        Some((shown, part.extent.whole))
+    /// Length of the whole in bytes, once a part of it has arrived.
+    pub(crate) fn whole(&self) -> Option<u64> {
+        self.part.as_ref().map(|part| part.extent.whole)
     }
 
     pub(crate) fn problem(&self) -> Option<&str> {
@@ -78,10 +81,6 @@ impl Pager {
 
     pub(crate) fn is_loading(&self) -> bool {
         self.loading.is_some()
-    }
-
-    fn last_row(&self) -> Option<usize> {
-        (self.top + self.height).min(self.rows.len()).checked_sub(1)
     }
 
     /// The rows that fit into this room, and the byte up to which the whole has been shown with them.
@@ -97,43 +96,41 @@ impl Pager {
         (shown.iter().map(|row| &row.line).collect(), end)
     }
 
-    /// Moves; the offset of the part to load, if another is needed.
+    /// Moves within this part, or begins to load another and returns its offset.
     fn go(&mut self, to: &Move) -> Option<u64> {
         if self.loading.is_some() {
             return None;
         }
         let part = self.part.as_ref()?;
         let most = self.rows.len().saturating_sub(self.height);
-        let (offset, next, whole) = (part.offset, part.next, part.extent.whole);
-        let load = match to {
-            Move::Down(lines) if self.top < most => {
-                self.top = (self.top + lines).min(most);
-                None
+        let with_this = || self.before.iter().copied().chain([part.offset]).collect();
+        let loading = match to {
+            Move::Down(_) if self.top >= most => {
+                part.next.map(|offset| Loading { offset, top: 0, before: with_this() })
             }
-            Move::Down(_) => next.inspect(|_| {
-                self.before.push(offset);
-                self.top = 0;
+            Move::Up(_) if self.top == 0 => self.before.split_last().map(|(offset, before)| Loading {
+                offset: *offset,
+                top: usize::MAX,
+                before: before.to_vec(),
             }),
-            Move::Up(lines) if self.top > 0 => {
-                self.top = self.top.saturating_sub(*lines);
-                None
-            }
-            Move::Up(_) => self.before.pop().inspect(|_| self.top = usize::MAX),
-            Move::Start => {
-                self.before.clear();
-                self.top = 0;
-                (offset > 0).then_some(0)
-            }
-            Move::End => {
-                self.top = usize::MAX;
-                next.map(|next| {
-                    self.before.push(offset);
-                    next.max(whole.saturating_sub(TAIL_BYTES))
-                })
-            }
+            Move::Start if part.offset > 0 => Some(Loading::default()),
+            Move::End => part.next.map(|next| {
+                let offset = next.max(part.extent.whole.saturating_sub(TAIL_BYTES));
+                Loading { offset, top: usize::MAX, before: with_this() }
+            }),
+            Move::Down(_) | Move::Up(_) | Move::Start => None,
         };
-        self.loading = load;
-        load
+        if loading.is_none() {
+            self.top = match to {
+                Move::Down(lines) => self.top.saturating_add(*lines).min(most),
+                Move::Up(lines) => self.top.saturating_sub(*lines),
+                Move::Start => 0,
+                // A part that has just arrived is not broken into rows yet.
+                Move::End => usize::MAX,
+            };
+        }
+        self.loading = loading;
+        self.loading.as_ref().map(|loading| loading.offset)
     }
 }
 
@@ -146,13 +143,13 @@ impl App {
 
     /// A part has come, or could not be had.
     pub(super) fn part_came(&mut self, item: &ItemId, offset: u64, came: Result<Piece, String>) {
-        let Some(pager) = self.pager.as_mut().filter(|pager| pager.item == *item && pager.loading == Some(offset))
-        else {
-            return;
-        };
-        pager.loading = None;
+        let Some(pager) = self.pager.as_mut().filter(|pager| pager.item == *item) else { return };
+        let Some(loading) = pager.loading.take_if(|loading| loading.offset == offset) else { return };
         match came {
-            Ok(part) => (pager.part, pager.problem, pager.width) = (Some(part), None, 0),
+            Ok(part) => {
+                (pager.part, pager.problem, pager.width) = (Some(part), None, 0);
+                (pager.top, pager.before) = (loading.top, loading.before);
+            }
             Err(problem) => pager.problem = Some(problem),
         }
     }
@@ -171,20 +168,13 @@ impl App {
         let name = match gesture {
             Gesture::Key(press) => press.to_string(),
             Gesture::Text(text) => text.clone(),
-            Gesture::Mouse(mouse) => match mouse.action {
-                MouseAction::WheelUp => "wheel up".to_owned(),
-                MouseAction::WheelDown => "wheel down".to_owned(),
-                _ => String::new(),
-            },
-            Gesture::Paste(_) => String::new(),
+            Gesture::Paste(_) | Gesture::Mouse(_) => String::new(),
         };
         let to = match name.as_str() {
             "down" => Move::Down(1),
             "up" => Move::Up(1),
             "pagedown" | " " => Move::Down(page),
             "pageup" => Move::Up(page),
-            "wheel down" => Move::Down(WHEEL),
-            "wheel up" => Move::Up(WHEEL),
             "home" => Move::Start,
             "end" => Move::End,
             "q" | "ctrl+o" | "enter" => {
@@ -193,8 +183,18 @@ impl App {
             }
             _ => return Vec::new(),
         };
+        self.turn(&to)
+    }
+
+    pub(super) fn wheel_pager(&mut self, lines: isize) -> Vec<Act> {
+        let count = lines.unsigned_abs();
+        self.turn(&if lines < 0 { Move::Up(count) } else { Move::Down(count) })
+    }
+
+    fn turn(&mut self, to: &Move) -> Vec<Act> {
+        let Some(pager) = &mut self.pager else { return Vec::new() };
         let item = pager.item.clone();
-        pager.go(&to).map(|offset| Act::Look(Look::Part(item, offset))).into_iter().collect()
+        pager.go(to).map(|offset| Act::Look(Look::Part(item, offset))).into_iter().collect()
     }
 }
 

@@ -1,11 +1,11 @@
-//! How much of a question has been on the screen. Granting answers are not accepted before its end has been.
+//! Read progress of a question. Granting answers are rejected until a frame has shown its end.
 
 use std::sync::Arc;
 
 use wh_core::space::item::Item;
 use wh_core::terminal::Size;
 
-/// How much of one question has been on the screen.
+/// Read progress of one question.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     of: Option<Arc<Item>>,
@@ -51,7 +51,7 @@ impl Reading {
         self.paged_to = self.paged_to.max(byte);
     }
 
-    /// Whether the last line of what the dialog shows has been on the screen at its present size.
+    /// True once the last line of the dialog's text was shown at the present size.
     pub(crate) fn is_complete(&self) -> bool {
         self.end_shown
     }

@@ -64,7 +64,7 @@ impl Text {
         self.content.get(self.headed..).unwrap_or_default()
     }
 
-    /// Whether so many rows hold the heading and a line of what scrolls below it. Where they do not, the title scrolls, too.
+    /// True if this many rows hold the heading and one scrolled line. Otherwise the title scrolls too.
     fn fits(&self, rows: u16) -> bool {
         usize::from(rows) >= self.heading.len() + usize::from(!self.details().is_empty())
     }

@@ -24,8 +24,8 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool
     for (y, row) in (inside.top()..inside.bottom()).zip(rows) {
         put(buffer, Rect { y, height: 1, ..inside }, row);
     }
-    let title = match pager.progress() {
-        Some((shown, whole)) => format!(" All that is asked · to byte {} of {} ", thousands(shown), thousands(whole)),
+    let title = match pager.whole() {
+        Some(whole) => format!(" All that is asked · to byte {} of {} ", thousands(end), thousands(whole)),
         None => " All that is asked ".to_owned(),
     };
     let hint = match (pager.problem(), pager.is_loading()) {

@@ -11,11 +11,12 @@ use serde_json::json;
 use wh_client::Change;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
 use wh_core::space::event::{Acknowledgement, Activity, Event, Evidence, Pause, Role, Status, StreamFrame};
+use wh_core::space::extent::{Extent, Piece};
 use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
-use crate::app::{Act, App, Spot};
+use crate::app::{Act, App, Look, Looked, Spot};
 use crate::options::Options;
 use crate::view;
 
@@ -196,4 +197,99 @@ fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
     assert_eq!(app.dialog.selected, Some(0), "arrows do what they do");
     now += Duration::from_millis(600);
     assert!(matches!(app.gesture(&click, &state, now).as_slice(), [Act::Ask(_)]));
+}
+
+/// A question of two parts with its pager open at the last part; the end has not been shown.
+struct Paged {
+    app: App,
+    state: State,
+}
+
+impl Paged {
+    const PART: u64 = 100 * LINE.len() as u64;
+
+    fn new() -> Self {
+        let extent = Extent { shown: 10, whole: 2 * Self::PART };
+        let (from, at, body) = ("demo".into(), start(), question(3, false, 1));
+        let (id, progress) = ("q1".into(), Progress::Growing);
+        let asked = Item { id, from, to: None, turn: None, at, body, progress, extent: Some(extent) };
+        let mut state = State::new("space", "me".into());
+        state.apply(&Event::Item(Arc::new(asked)), start());
+        let mut app = App::new(Options::new("me".into()));
+        app.sync(&state, &Change::default(), start());
+        let mut paged = Self { app, state };
+        paged.draw();
+        assert_eq!(paged.press("ctrl+o"), Some(0));
+        paged.arrives(0, true);
+        // Down to the end of the first part, and on to the next.
+        let asked = (0..100).find_map(|_| paged.press("pagedown"));
+        assert_eq!(asked, Some(Self::PART));
+        paged.arrives(Self::PART, true);
+        paged
+    }
+
+    fn draw(&mut self) -> String {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+        view::draw(&mut self.app, &self.state, &mut buffer, start());
+        buffer.content.iter().map(|cell| cell.symbol()).collect()
+    }
+
+    /// Presses a key and draws; the offset of the part that is requested.
+    fn press(&mut self, key: &str) -> Option<u64> {
+        let acts = self.app.gesture(&Gesture::Key(key.parse().unwrap()), &self.state, start());
+        self.draw();
+        acts.into_iter().find_map(|act| match act {
+            Act::Look(Look::Part(_, offset)) => Some(offset),
+            _ => None,
+        })
+    }
+
+    fn arrives(&mut self, offset: u64, ok: bool) {
+        let extent = Extent { shown: 10, whole: 2 * Self::PART };
+        let next = (offset == 0).then_some(Self::PART);
+        let part = Piece { offset, text: LINE.repeat(100), next, extent };
+        let came = if ok { Ok(part) } else { Err("it is gone".to_owned()) };
+        self.app.looked(Looked::Part("q1".into(), offset, came), &self.state, start());
+        self.draw();
+    }
+
+    fn unread(&self) -> u64 {
+        self.app.dialog.reading.unread_bytes()
+    }
+}
+
+const LINE: &str = "a line\n";
+
+#[test]
+fn the_end_does_not_count_as_shown_while_an_earlier_part_loads() {
+    let mut paged = Paged::new();
+    let unread = paged.unread();
+    assert!(unread > 0);
+    assert_eq!(paged.press("up"), Some(0));
+    assert_eq!(paged.unread(), unread, "the old part stays where it is");
+    assert_eq!(paged.press("end"), None, "one part is loaded at a time");
+    assert_eq!(paged.unread(), unread);
+    paged.arrives(0, true);
+    assert_eq!(paged.unread(), unread);
+    let first =
+        format!("to byte {} of {}", super::lines::thousands(Paged::PART), super::lines::thousands(2 * Paged::PART));
+    let screen = paged.draw();
+    assert!(screen.contains(&first), "the last rows of the earlier part:\n{screen}");
+    assert_eq!(paged.press("end"), Some(Paged::PART));
+    assert_eq!(paged.unread(), unread);
+    paged.arrives(Paged::PART, true);
+    assert_eq!(paged.unread(), 0);
+}
+
+#[test]
+fn a_part_that_does_not_arrive_changes_nothing() {
+    let mut paged = Paged::new();
+    let unread = paged.unread();
+    for _ in 0..2 {
+        assert_eq!(paged.press("up"), Some(0), "it can be tried again");
+        paged.arrives(0, false);
+        assert_eq!(paged.unread(), unread);
+    }
+    assert_eq!(paged.press("end"), None, "this is the last part");
+    assert_eq!(paged.unread(), 0);
 }

@@ -11,7 +11,7 @@ use crate::wrap::{Piece, words};
 /// The smallest terminal that anything but the notice is drawn on.
 const SMALLEST: Size = Size { columns: 30, rows: 8 };
 
-/// Whether a terminal of this size shows anything but the notice.
+/// True if the UI fits a terminal of this size.
 pub(crate) fn fits(size: Size) -> bool {
     size.columns >= SMALLEST.columns && size.rows >= SMALLEST.rows
 }

@@ -253,12 +253,26 @@ async fn granting_what_was_cut_needs_a_second_confirmation_that_says_how_much_wa
     stage.no_longer_sees("pause to answer").await;
     stage.press(&["enter"]).await;
     nothing_was_answered(&mut stage);
+    assert!(stage.screen().contains("Enter; Esc goes back"), "{}", stage.screen());
     stage.press(&["escape"]).await;
     assert!(stage.screen().contains("1 Yes, this once"), "{}", stage.screen());
     stage.text("2").await;
     stage.no_longer_sees("pause to answer").await;
     stage.text("3").await;
     assert_eq!(answered(stage.order().await).1, Some("always".into()));
+}
+
+#[tokio::test]
+async fn opening_the_whole_closes_the_second_confirmation() {
+    let mut stage = cut().await;
+    stage.text("1").await;
+    stage.no_longer_sees("pause to answer").await;
+    stage.press(&["ctrl+o"]).await;
+    stage.sees("of 111,009").await;
+    stage.press(&["escape"]).await;
+    assert!(stage.screen().contains("1 Yes, this once"), "{}", stage.screen());
+    stage.text("3").await;
+    assert_eq!(answered(stage.order().await).1, Some("no".into()));
 }
 
 #[tokio::test]
