@@ -1,7 +1,6 @@
 //! How the database is opened: checked, brought to this version, and set up to be durable.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::clock::{Clock, Stamp, Steady};
 use super::desk::{Desk, Tally};
 use super::error::StoreError;
-use super::place::Place;
+use super::place::{Place, unusable};
 use super::schema::{self, Trouble};
 use super::{Limits, Opening, sessions, wal};
 
@@ -77,7 +76,7 @@ fn inspect(place: &Place) -> Result<(), StoreError> {
             return Err(StoreError::Corrupt("its file is gone, and only the write-ahead log is left".to_owned()));
         }
         (Some(path), _) => {
-            let size = fs::metadata(&path).map_err(|error| unreadable(&path, &error))?.len();
+            let size = fs::metadata(&path).map_err(|error| unusable(&path, &error))?.len();
             long_enough(size)?;
         }
     }
@@ -102,10 +101,6 @@ pub(super) fn long_enough(size: u64) -> Result<(), StoreError> {
         1..MIN_FILE_BYTES => Err(StoreError::Corrupt(format!("the file has only {size} bytes"))),
         _ => Ok(()),
     }
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> StoreError {
-    StoreError::Unusable { path: path.to_owned(), why: error.to_string() }
 }
 
 fn connect(place: &Place) -> Result<Connection, StoreError> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::error::{StoreError, fits};
-use super::place::suffixed;
+use super::place::{suffixed, unusable};
 use super::sessions::{self, SessionRecord};
 use super::{FILE, open, schema, wal};
 
@@ -63,7 +63,7 @@ impl Peek {
 }
 
 fn content(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    let failed = |error: io::Error| StoreError::Unusable { path: path.to_owned(), why: error.to_string() };
+    let failed = |error: io::Error| unusable(path, &error);
     let facts = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(failed)?,

@@ -103,7 +103,7 @@ impl Place {
             .map(|date| self.directory.join(format!("{DAMAGED}{date}")))
             .find(|aside| !SUFFIXES.iter().any(|suffix| suffixed(aside, suffix).exists()))
             .ok_or_else(|| StoreError::Unusable { path: path.clone(), why: "too many were set aside".to_owned() })?;
-        // The log goes last: where it is found alone, the rest of it was set aside, and so is it.
+        // The log goes last: after a crash in between, the next start finds it alone and sets it aside, too.
         for suffix in SUFFIXES {
             let [from, to] = [&path, &aside].map(|path| suffixed(path, suffix));
             match fs::rename(&from, &to) {
@@ -173,6 +173,7 @@ fn private(path: &Path) -> Result<File, StoreError> {
     options().create(true).truncate(false).mode(0o600).open(path).map_err(|error| unusable(path, &error))
 }
 
-fn unusable(path: &Path, error: &io::Error) -> StoreError {
+/// The error of a file of the store that cannot be used.
+pub(super) fn unusable(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Unusable { path: path.to_owned(), why: error.to_string() }
 }

@@ -157,7 +157,7 @@ mod tests {
 
     const FRAME: usize = FRAME_HEADER_BYTES + 4096;
 
-    /// The log of a database as a killed process leaves it, after so many commits of a page or more.
+    /// The log of a database as a killed process leaves it, after this many commits of a page or more.
     fn log(commits: u32, restart: bool) -> Vec<u8> {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.db");
