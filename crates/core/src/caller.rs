@@ -2,10 +2,12 @@
 //! directly or through sessions that it created; everything else needs a caller outside every session. Pure: `wh_client::trace`
 //! finds out where a caller runs.
 
+use crate::hidden::is_hidden;
+
 /// Creators that are stored with a session, the nearest first. An ancestor beyond that may no longer answer for it.
 pub const MAX_CREATORS: usize = 64;
 
-/// Where a calling process runs, by its nearest ancestor that is a guard or keeper.
+/// Where a calling process runs, by its nearest ancestor that is a supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {
     /// Outside every session.
@@ -83,10 +85,7 @@ impl Act {
     /// A chat message with this text. Agents differ in what they trim before they look for a slash, so everything is passed over that
     /// shows nothing.
     pub fn say(text: &str) -> Self {
-        let is_blank = |character: char| {
-            let is_invisible = matches!(character, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-            character.is_whitespace() || character.is_control() || is_invisible
-        };
+        let is_blank = |character: char| character.is_whitespace() || is_hidden(character);
         Self::Say { command: text.trim_start_matches(is_blank).starts_with('/') }
     }
 }
@@ -216,7 +215,14 @@ mod tests {
 
     #[test]
     fn a_slash_behind_what_shows_nothing_is_a_command() {
-        for text in ["/mode x", "  /mode x", "\u{feff}/mode x", "\n\t\u{200b}/mode x", "\0/mode x"] {
+        for text in [
+            "/mode x",
+            "  /mode x",
+            "\u{feff}/mode x",
+            "\n\t\u{200b}/mode x",
+            "\0/mode x",
+            "\u{202e}\u{34f}\u{3164}\u{fe0f}/mode x",
+        ] {
             assert_eq!(Act::say(text), Act::Say { command: true }, "{text:?}");
         }
         assert_eq!(Act::say("a /mode x"), Act::Say { command: false });

@@ -4,6 +4,7 @@ pub mod caller;
 pub mod condition;
 pub mod event;
 pub mod gate;
+pub mod hidden;
 pub mod histogram;
 pub mod input;
 pub mod request;

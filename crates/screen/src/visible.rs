@@ -1,9 +1,11 @@
 //! Escapes characters that would act on a terminal, reorder text or hide in it. The only such function: the terminal UI
-//! and every command that prints text of others use it. See docs/decisions/026-visible-text.md.
+//! and every command that prints untrusted text use it. See docs/decisions/026-visible-text.md.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
+
+pub use wh_core::hidden::is_hidden;
 
 /// Flags of England, Scotland and Wales: the only sequences in which tag characters are kept.
 const TAG_FLAGS: [&str; 3] = [
@@ -32,19 +34,6 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(escaped(text, |_| false))
-}
-
-/// True for characters that act on a terminal or that have no shape of their own: controls, line and paragraph
-/// separators, and Unicode's default ignorable code points (bidirectional controls, zero-width characters, fillers,
-/// variation selectors, tags) with the interlinear annotations.
-#[must_use]
-pub fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> String {
