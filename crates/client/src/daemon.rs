@@ -37,7 +37,9 @@ pub trait Daemon: Send + Sync {
     fn sessions(&self) -> Vec<Arc<Session>>;
 
     /// The one of this id or name. Names belong to the living before the dead, and to the newest of these.
-    fn session(&self, id_or_name: &str) -> Option<Arc<Session>>;
+    fn session(&self, id_or_name: &str) -> Option<Arc<Session>> {
+        find(&self.sessions(), id_or_name)
+    }
 
     /// The one of this id.
     fn session_by_id(&self, id: &str) -> Option<Arc<Session>> {
@@ -48,32 +50,19 @@ pub trait Daemon: Send + Sync {
     fn session_of(&self, id_or_name: &str, teams: &BTreeSet<String>) -> Option<Arc<Session>> {
         let mut all = self.sessions();
         all.retain(|one| teams.contains(&one.team));
-        let named = |one: &&Arc<Session>| one.name() == id_or_name;
-        let by_id = all.iter().find(|one| one.id == id_or_name);
-        by_id
-            .or_else(|| all.iter().rev().filter(|one| one.ended().is_none()).find(named))
-            .or_else(|| all.iter().rev().find(named))
-            .cloned()
+        find(&all, id_or_name)
     }
 
     /// The ids and names of the sessions of these teams that were an earlier daemon's and are about to be here again.
-    fn returning_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)> {
-        let _ = teams;
-        Vec::new()
-    }
+    fn returning_of(&self, teams: &BTreeSet<String>) -> Vec<(String, String)>;
 
     /// The names of those that were an earlier daemon's and are about to be here again.
-    fn returning(&self) -> Vec<String> {
-        Vec::new()
-    }
+    fn returning(&self) -> Vec<String>;
 
-    /// Whether the one of this id or name is among them.
-    fn is_returning(&self, wanted: &str) -> bool {
-        let _ = wanted;
-        false
-    }
+    /// True if the one of this id or name is among them.
+    fn is_returning(&self, wanted: &str) -> bool;
 
-    /// The origin of a caller, where everything inside a session of `--person` counts as outside.
+    /// Turns the origin of a caller inside a `--person` session into [`Origin::Outside`].
     fn resolve(&self, origin: Origin) -> Origin {
         origin.resolve(|id| self.lineage(id).is_some_and(|lineage| lineage.person))
     }
@@ -93,6 +82,16 @@ pub trait Daemon: Send + Sync {
 
     /// Forgets one that has ended, with its history. False: it lives, or there is none.
     fn forget(&self, id: &str) -> BoxFuture<'_, bool>;
+}
+
+/// The session of this id or name: names belong to the living before the dead, and to the newest of these.
+fn find(sessions: &[Arc<Session>], id_or_name: &str) -> Option<Arc<Session>> {
+    let named = |one: &&Arc<Session>| one.name() == id_or_name;
+    let by_id = sessions.iter().find(|one| one.id == id_or_name);
+    by_id
+        .or_else(|| sessions.iter().rev().filter(|one| one.ended().is_none()).find(named))
+        .or_else(|| sessions.iter().rev().find(named))
+        .cloned()
 }
 
 /// Whoever carries control messages out: authorised, once, and written down.
@@ -125,8 +124,8 @@ pub trait Controller: Send + Sync {
 pub struct Caller {
     /// What proves who it is.
     pub credential: Option<Credential>,
-    /// Its process; `None` if it is not known.
-    pub opener: Option<Arc<Opener>>,
+    /// Its process.
+    pub opener: Opener,
 }
 
 /// What is asked for when a session is made.

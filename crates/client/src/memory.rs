@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Releases are gathered for this long.
-const GATHERED: Duration = Duration::from_millis(500);
+/// Delay before freed memory is returned, so that one trim serves all releases within it.
+const RELEASE_DELAY: Duration = Duration::from_millis(500);
 
 static WAITING: AtomicBool = AtomicBool::new(false);
 
@@ -17,7 +17,7 @@ pub fn release() {
         return;
     }
     runtime.spawn(async {
-        tokio::time::sleep(GATHERED).await;
+        tokio::time::sleep(RELEASE_DELAY).await;
         WAITING.store(false, Ordering::Release);
         let _ = tokio::task::spawn_blocking(trim).await;
     });

@@ -50,7 +50,8 @@ impl Admission {
     }
 }
 
-/// Enters the creators of a session that is to be created. Refuses `--person` and a permission mode to callers that may not choose them.
+/// Enters the creators of a session that is to be created. Refuses `--person`, a permission mode and arguments, which can name a mode too,
+/// to callers that may not choose them.
 pub(crate) fn enter_creators(
     daemon: &dyn Daemon,
     controller: &dyn Controller,
@@ -59,8 +60,8 @@ pub(crate) fn enter_creators(
 ) -> Result<(), CreateError> {
     let origin = daemon.resolve(origin);
     let audit = |refusal: &CallerRefusal| controller.refused_at_the_door(refusal.code(), &refusal.to_string());
-    if let What::Agent { mode, may_skip_permissions, .. } = &wanted.what
-        && (mode.is_some() || *may_skip_permissions)
+    if let What::Agent { mode, may_skip_permissions, arguments, .. } = &wanted.what
+        && (mode.is_some() || *may_skip_permissions || !arguments.is_empty())
     {
         origin.may_choose_mode().inspect_err(audit)?;
     }

@@ -8,8 +8,8 @@
 //! | other: of other users and machines, without the token | 16 | the oldest idle of whoever has most |
 //! | unchecked: it is not known yet whose it is | 8, and 256 while the owners are looked up | none; they are looked up |
 //!
-//! A connection that is not trusted is closed after 5 s outside of a request. The owners are looked up only when there are more than 8 of whom
-//! it matters: the look-up reads the table of all connections of the machine.
+//! A connection that is not trusted is closed after 5 s outside of a request. The owners are looked up only when more than 8 connections
+//! are unchecked: the look-up reads the table of all connections of the machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::owner;
+use super::owner::{self, Socket};
 use super::peer::Ends;
 use crate::slots::{Evicted, Slot, Slots, Table};
 
@@ -109,7 +109,7 @@ impl Connections {
         count(&self.slots.lock(), Class::Unchecked) > MAX_UNCHECKED
     }
 
-    /// Looks up the owners of all connections of whom it is not known, and closes those that are too many.
+    /// Looks up the owners of all unchecked connections, then closes connections of every class over its limit.
     pub async fn check(&self) {
         let _one = self.looking.lock().await;
         let unchecked: Vec<(u64, Ends)> = {
@@ -119,12 +119,12 @@ impl Connections {
         };
         let (numbers, peers): (Vec<u64>, Vec<Ends>) = unchecked.into_iter().unzip();
         let asked = peers.clone();
-        let uids = tokio::task::spawn_blocking(move || owner::uids(&asked)).await.unwrap_or_default();
+        let sockets = tokio::task::spawn_blocking(move || owner::sockets(&asked)).await.unwrap_or_default();
         let me = nix::unistd::geteuid().as_raw();
         let mut table = self.slots.lock();
         for (at, (number, peer)) in numbers.into_iter().zip(peers).enumerate() {
             if let Some(facts) = table.get_mut(number) {
-                facts.origin = match uids.get(at).copied().flatten() {
+                facts.origin = match sockets.get(at).copied().flatten().and_then(Socket::owner) {
                     Some(uid) if uid == me => Origin::Owner,
                     Some(uid) => Origin::User(uid),
                     None => Origin::Machine(peer.theirs.ip().to_canonical()),

@@ -1,16 +1,31 @@
-//! The user at the other end of a TCP connection, from the system's tables of connections. Connections of other machines are in none of them.
+//! The socket at the other end of a TCP connection, from the system's tables of connections. Those of other machines are in none of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use super::peer::{Ends, address};
+use super::peer::Ends;
 
-/// The uids at the other ends of these connections, in their order. One reading of the tables serves all; it takes time in proportion to the
-/// number of connections of the whole machine, so it belongs on a thread of its own. `None`: the connection is not in the tables, or has
-/// been closed at the other end.
-pub(super) fn uids(peers: &[Ends]) -> Vec<Option<u32>> {
+/// A socket of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Socket {
+    /// Its owner; root once it is closed.
+    uid: u32,
+    /// Its inode; 0 once no process has it open.
+    pub inode: u64,
+}
+
+impl Socket {
+    /// The user who has it open.
+    pub fn owner(self) -> Option<u32> {
+        (self.inode != 0).then_some(self.uid)
+    }
+}
+
+/// The sockets at the other ends of these connections, in their order. One reading of the tables serves all; it takes time in proportion to
+/// the number of connections of the whole machine, so it belongs on a thread of its own. `None`: the connection is not in the tables.
+pub(super) fn sockets(peers: &[Ends]) -> Vec<Option<Socket>> {
     let mut wanted: HashMap<(SocketAddr, SocketAddr), Vec<usize>> = HashMap::new();
     for (number, peer) in peers.iter().enumerate() {
         wanted.entry((canonical(peer.theirs), canonical(peer.ours))).or_default().push(number);
@@ -26,9 +41,9 @@ pub(super) fn uids(peers: &[Ends]) -> Vec<Option<u32>> {
             if wanted.is_empty() || !matches!(lines.read_line(&mut line), Ok(1..)) {
                 break;
             }
-            let Some((ends, uid)) = row(&line, |port| ports.contains(&port)) else { continue };
+            let Some((ends, socket)) = row(&line, |port| ports.contains(&port)) else { continue };
             for number in wanted.remove(&ends).unwrap_or_default() {
-                found[number] = uid;
+                found[number] = Some(socket);
             }
         }
     }
@@ -39,9 +54,8 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// The ends of a connection, its own first, and its owner: `None` for one that its process has closed, which the table gives to root. Rows with
-/// another remote port are skipped before they are parsed.
-fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), Option<u32>)> {
+/// The ends of a connection, the socket's own first, and the socket. Rows with another remote port are skipped before they are parsed.
+fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, SocketAddr), Socket)> {
     let mut fields = line.split_whitespace().skip(1);
     let (theirs, ours) = (fields.next()?, fields.next()?);
     let port = u16::from_str_radix(ours.rsplit_once(':')?.1, 16).ok()?;
@@ -49,9 +63,26 @@ fn row(line: &str, is_ours: impl Fn(u16) -> bool) -> Option<((SocketAddr, Socket
         return None;
     }
     let ends = (canonical(address(theirs)?), canonical(address(ours)?));
-    let uid: u32 = fields.nth(4)?.parse().ok()?;
-    let inode: u64 = fields.nth(1)?.parse().ok()?;
-    Some((ends, (inode != 0).then_some(uid)))
+    let uid = fields.nth(4)?.parse().ok()?;
+    let inode = fields.nth(1)?.parse().ok()?;
+    Some((ends, Socket { uid, inode }))
+}
+
+/// An address as the table has it: groups of four bytes in the machine's own order, all in hexadecimal, and the port.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let mut bytes = Vec::new();
+    for group in address.as_bytes().chunks(8) {
+        let group = u32::from_str_radix(str::from_utf8(group).ok()?, 16).ok()?;
+        bytes.extend(group.to_ne_bytes());
+    }
+    let ip = match bytes.len() {
+        4 => IpAddr::from(<[u8; 4]>::try_from(bytes).ok()?),
+        16 => IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?),
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
 }
 
 #[cfg(test)]
@@ -65,8 +96,11 @@ mod tests {
         let row = |line: &str| row(line, |port| port == 8080);
         let line = "   1: 0100007F:A1B2 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 424242 1 0000000000000000 20 4 30 10 -1";
         let ends = ("127.0.0.1:41394".parse().unwrap(), "127.0.0.1:8080".parse().unwrap());
-        assert_eq!(row(line), Some((ends, Some(1000))));
-        assert_eq!(row(&line.replace("424242", "0")), Some((ends, None)), "nobody has it open");
+        assert_eq!(row(line), Some((ends, Socket { uid: 1000, inode: 424_242 })));
+        let (_, closed) = row(&line.replace("424242", "0")).unwrap();
+        assert_eq!(closed.owner(), None, "nobody has it open");
+        let mapped = address("0000000000000000FFFF00000100007F:0050").unwrap();
+        assert_eq!(mapped.ip().to_canonical(), IpAddr::from([127, 0, 0, 1]));
         assert_eq!(row(&line.replace("1F90", "1F91")), None);
         assert_eq!(row("  sl  local_address rem_address   st"), None);
     }
@@ -80,6 +114,7 @@ mod tests {
         let mut peers: Vec<Ends> = accepted.iter().map(|(_, theirs)| Ends { theirs: *theirs, ours }).collect();
         peers.push(Ends { theirs: "192.0.2.1:1".parse().unwrap(), ours });
         let me = nix::unistd::geteuid().as_raw();
-        assert_eq!(uids(&peers), [Some(me), Some(me), None]);
+        let owners: Vec<Option<u32>> = sockets(&peers).into_iter().map(|socket| socket?.owner()).collect();
+        assert_eq!(owners, [Some(me), Some(me), None]);
     }
 }

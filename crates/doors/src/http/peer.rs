@@ -2,9 +2,8 @@
 //! descriptors of processes name its holder. [`wh_core::caller`] decides what a caller may do from there.
 
 use std::convert::Infallible;
-use std::fs;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -13,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use wh_client::trace::{self, TRACE_TIMEOUT};
 use wh_core::caller::Origin;
+
+use super::owner::{Socket, sockets};
 
 /// Both ends of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -72,26 +73,12 @@ impl Ends {
     /// Where the caller runs; blocks. One on another machine is outside. One of this machine that has closed its end, or whose process
     /// cannot be found, is untraceable.
     pub fn origin(self) -> Origin {
-        match self.inode() {
-            Some(0) => Origin::Untraceable,
-            Some(inode) => trace::origin_of_socket(inode),
+        match sockets(&[self]).into_iter().next().flatten() {
+            Some(Socket { inode: 0, .. }) => Origin::Untraceable,
+            Some(Socket { inode, .. }) => trace::origin_of_socket(inode),
             None if is_local(self.theirs) => Origin::Untraceable,
             None => Origin::Outside,
         }
-    }
-
-    /// The inode of the caller's end; 0 once no process has it open. `None` if it is no socket of this machine.
-    fn inode(self) -> Option<u64> {
-        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
-        let lines = tables.iter().flatten().flat_map(|table| table.lines().skip(1));
-        lines.filter_map(entry).find(|(theirs, ours, _)| self.is(*theirs, *ours)).map(|(.., inode)| inode)
-    }
-
-    fn is(self, theirs: SocketAddr, ours: SocketAddr) -> bool {
-        let same = |one: SocketAddr, other: SocketAddr| {
-            one.port() == other.port() && one.ip().to_canonical() == other.ip().to_canonical()
-        };
-        same(theirs, self.theirs) && same(ours, self.ours)
     }
 }
 
@@ -107,51 +94,12 @@ fn is_local(address: SocketAddr) -> bool {
     }
 }
 
-/// One line of the system's table of connections: its end, the other end, and what the first is called.
-fn entry(line: &str) -> Option<(SocketAddr, SocketAddr, u64)> {
-    let mut fields = line.split_whitespace();
-    let (theirs, ours) = (address(fields.nth(1)?)?, address(fields.next()?)?);
-    Some((theirs, ours, fields.nth(6)?.parse().ok()?))
-}
-
-/// An address as the table has it: groups of four bytes in the machine's own order, all in hexadecimal, and the port.
-pub(super) fn address(text: &str) -> Option<SocketAddr> {
-    let (address, port) = text.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
-    let mut bytes = Vec::new();
-    for group in address.as_bytes().chunks(8) {
-        let group = u32::from_str_radix(str::from_utf8(group).ok()?, 16).ok()?;
-        bytes.extend(group.to_ne_bytes());
-    }
-    let ip = match bytes.len() {
-        4 => IpAddr::from(<[u8; 4]>::try_from(bytes).ok()?),
-        16 => IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?),
-        _ => return None,
-    };
-    Some(SocketAddr::new(ip, port))
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::process::{Command, Stdio};
 
     use super::*;
-
-    #[test]
-    fn a_line_of_the_table_is_read() {
-        let line = "   1: 0100007F:A1B2 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 424242 1 0000000000000000 20 4 30 10 -1";
-        let (theirs, ours, inode) = entry(line).unwrap();
-        assert_eq!(
-            (theirs, ours, inode),
-            ("127.0.0.1:41394".parse().unwrap(), "127.0.0.1:8080".parse().unwrap(), 424_242)
-        );
-        assert_eq!(
-            address("0000000000000000FFFF00000100007F:0050").unwrap().ip().to_canonical(),
-            IpAddr::from([127, 0, 0, 1])
-        );
-        assert_eq!(entry("sl local_address rem_address st"), None);
-    }
 
     #[test]
     fn a_connection_is_traced_to_the_process_that_has_it() {
@@ -168,7 +116,7 @@ mod tests {
         assert_eq!(of_own, own.local_addr().unwrap());
         let origin = |theirs| Ends { theirs, ours }.origin();
         assert_eq!(origin(of_own), Origin::Outside);
-        // A child of this process, which no guard or keeper stands in front of.
+        // A child of this process, without a supervisor.
         assert_eq!(origin(of_child), Origin::Elsewhere);
         drop(own);
         assert_eq!(origin(of_own), Origin::Untraceable, "it was closed, and nobody knows by whom");

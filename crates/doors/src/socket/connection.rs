@@ -54,16 +54,16 @@ pub(super) async fn send(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resul
 /// The caller, who is being traced while its first request arrives.
 struct CallerTrace {
     tracing: Option<JoinHandle<Opener>>,
-    opener: Arc<Opener>,
+    opener: Opener,
 }
 
 impl CallerTrace {
-    async fn opener(&mut self) -> Arc<Opener> {
+    async fn opener(&mut self) -> Opener {
         if let Some(tracing) = self.tracing.take() {
             let traced = tokio::time::timeout(TRACE_TIMEOUT, tracing).await;
-            self.opener = Arc::new(traced.ok().and_then(Result::ok).unwrap_or_default());
+            self.opener = traced.ok().and_then(Result::ok).unwrap_or_default();
         }
-        Arc::clone(&self.opener)
+        self.opener.clone()
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn converse(
     mut door: Door,
     slot: &Slot<Facts>,
 ) -> io::Result<()> {
-    let mut caller = CallerTrace { tracing: Some(tracing), opener: Arc::new(Opener::default()) };
+    let mut caller = CallerTrace { tracing: Some(tracing), opener: Opener::default() };
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(Receiver(reader));
     loop {
@@ -133,14 +133,14 @@ pub(super) async fn converse(
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(Command::Attach(wanted)) => match find(&door, &wanted.session_id, &teams) {
-                Ok(session) => match attach::may(&door, &session, &*caller.opener().await) {
+                Ok(session) => match attach::may(&door, &session, &caller.opener().await) {
                     Ok(surface) => return attach::serve(&door, &session, surface, wanted, &id, reader, writer).await,
                     Err(failure) => Response::failed(id, failure.code, failure.message),
                 },
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
             Ok(command) => {
-                let caller = Caller { credential: request.credential, opener: Some(caller.opener().await) };
+                let caller = Caller { credential: request.credential, opener: caller.opener().await };
                 answer(&door, &id, command, caller, &teams).await
             }
         };
@@ -243,7 +243,7 @@ async fn create(door: &Door, create: Create, caller: &Caller, teams: &BTreeSet<S
         creators: Vec::new(),
         person: create.person,
     };
-    let origin = caller.opener.as_ref().map(|opener| opener.origin()).unwrap_or_default();
+    let origin = caller.opener.origin();
     let made = match enter_creators(&*door.daemon, &*door.controller, origin, &mut wanted) {
         Ok(()) => door.daemon.create(wanted).await,
         Err(error) => Err(error),

@@ -257,7 +257,7 @@ impl Inner {
     fn look(&self, caller: &Caller) -> (Principal, Gate) {
         let teams = self.teams();
         let member = caller.credential.as_ref().and_then(|credential| teams.verify(&credential.0));
-        let origin = caller.opener.as_ref().map(|opener| opener.origin()).unwrap_or_default();
+        let origin = caller.opener.origin();
         let principal = Principal { member, origin: self.daemon.resolve(origin) };
         (principal, Gate { times: self.times, limits: self.limits, policy: teams.policy().clone() })
     }

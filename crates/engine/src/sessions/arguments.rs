@@ -1,6 +1,6 @@
 //! Checks that a command line and an environment can be given to a program, before anything is started.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::resource::{Resource, getrlimit};
@@ -15,19 +15,18 @@ const OWN_BYTES: usize = 16 << 10;
 
 /// The reason why this cannot be started, whatever the program.
 pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
-    let arguments: Vec<&OsStr> = match &wanted.what {
-        What::Program(command) => command.iter().map(OsString::as_os_str).collect(),
+    let mut bytes = OWN_BYTES;
+    let arguments = match &wanted.what {
+        What::Program(command) => command,
         What::Agent { model, mode, arguments, .. } => {
-            let chosen = [model, mode].into_iter().flatten().map(OsStr::new);
-            chosen.chain(arguments.iter().map(OsString::as_os_str)).collect()
+            for (name, chosen) in [("the model", model), ("the mode", mode)] {
+                bytes += chosen.as_ref().map_or(Ok(0), |chosen| argument_bytes(chosen.as_ref(), || name.to_owned()))?;
+            }
+            arguments
         }
     };
-    let mut bytes = OWN_BYTES;
     for (number, argument) in arguments.iter().enumerate() {
-        if argument.as_bytes().contains(&0) {
-            return Err(format!("argument {number} contains a NUL character; no program can be given one"));
-        }
-        bytes += counted(argument.len(), || format!("argument {number}"))?;
+        bytes += argument_bytes(argument, || format!("argument {number}"))?;
     }
     match &wanted.environment {
         Some(environment) => {
@@ -49,7 +48,15 @@ pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes that one of them counts for.
+/// The bytes that an argument counts for.
+fn argument_bytes(argument: &OsStr, name: impl Fn() -> String) -> Result<usize, String> {
+    if argument.as_bytes().contains(&0) {
+        return Err(format!("{} contains a NUL character; no program can be given one", name()));
+    }
+    counted(argument.len(), name)
+}
+
+/// The bytes that an argument or a variable of this length counts for.
 fn counted(length: usize, name: impl FnOnce() -> String) -> Result<usize, String> {
     if length >= MAX_ARGUMENT_BYTES {
         let most = MAX_ARGUMENT_BYTES - 1;
@@ -66,6 +73,7 @@ fn most_bytes() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::path::PathBuf;
 
     use wh_core::terminal::Size;
@@ -94,6 +102,18 @@ mod tests {
         assert!(check(&program(&["true", "a\0b"], &[])).unwrap_err().starts_with("argument 1 contains a NUL"));
         assert!(check(&program(&["true", &long], &[])).unwrap_err().starts_with("argument 1 has 131072 bytes"));
         assert!(check(&program(&["true"], &[("A", fits)])).unwrap_err().starts_with("variable A has"));
+        let agent = |mode: &str, argument: &str| NewSession {
+            what: What::Agent {
+                agent: "demo".to_owned(),
+                model: None,
+                mode: Some(mode.to_owned()),
+                may_skip_permissions: false,
+                arguments: vec![argument.into()],
+            },
+            ..program(&[], &[])
+        };
+        assert!(check(&agent("a\0b", "x")).unwrap_err().starts_with("the mode contains a NUL"));
+        assert!(check(&agent("x", "a\0b")).unwrap_err().starts_with("argument 0 contains a NUL"));
         let many = vec![fits; most_bytes() / fits.len() + 1];
         assert!(check(&program(&many, &[])).unwrap_err().contains("together"));
     }

@@ -49,7 +49,7 @@ const MOST_ENDED: usize = 1024;
 /// Longest wait for a session to report its end. Terminal programs and agents are killed well before.
 const LONGEST_END: Duration = Duration::from_secs(20);
 
-/// Limit for storing the last screens of ended sessions.
+/// Limit for storing the end of a session and its last screen.
 const LAST_WORDS: Duration = Duration::from_secs(6);
 
 /// A space to be shown on a terminal of ours.
@@ -163,6 +163,12 @@ impl Kept {
         }
         left
     }
+
+    /// Waits until the end of the session is in the store. True if it is, or if the session is not stored.
+    async fn until_stored(&self) -> bool {
+        let Some(mut written) = self.written.clone() else { return true };
+        tokio::time::timeout(LAST_WORDS, written.wait_for(|written| *written)).await.is_ok()
+    }
 }
 
 impl std::fmt::Debug for Sessions {
@@ -212,7 +218,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Has it known where a session comes from, before anything of it runs: what it tells its creator may be an order to answer for it.
+    /// Enters a session's lineage and marks its creators. Called before anything of the session runs: from then on a message to a creator may be
+    /// an order to answer for it.
     fn enter_lineage(&self, session: &Session) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
         lineages.retain(|_, lineage| lineage.strong_count() > 0);
@@ -338,11 +345,8 @@ impl Sessions {
         if end_sessions {
             self.give_up_returning().await;
         }
-        let written = kept.iter().filter_map(|one| one.written.clone());
-        let written = futures_util::future::join_all(written.map(|mut written| async move {
-            let _ = written.wait_for(|written| *written).await;
-        }));
-        if tokio::time::timeout(LAST_WORDS, written).await.is_err() {
+        let stored = futures_util::future::join_all(kept.iter().map(|one| one.until_stored())).await;
+        if stored.contains(&false) {
             warn!("the end of some sessions is not written down");
         }
     }
@@ -356,16 +360,6 @@ fn team(wanted: &NewSession) -> &str {
 impl Daemon for Sessions {
     fn sessions(&self) -> Vec<Arc<Session>> {
         self.kept().into_iter().map(|kept| Arc::clone(&kept.session)).collect()
-    }
-
-    fn session(&self, wanted: &str) -> Option<Arc<Session>> {
-        let all = self.sessions();
-        let by_id = all.iter().find(|one| one.id == wanted);
-        let named = |one: &&Arc<Session>| one.name() == wanted;
-        by_id
-            .or_else(|| all.iter().rev().filter(|one| one.ended().is_none()).find(named))
-            .or_else(|| all.iter().rev().find(named))
-            .cloned()
     }
 
     fn returning(&self) -> Vec<String> {
@@ -429,6 +423,10 @@ impl Daemon for Sessions {
         Box::pin(async move {
             let Some(kept) = kept else { return EndOutcome::NoSuchSession };
             let left = kept.end(now).await;
+            // A daemon that is killed right after the answer must not restore the session.
+            if !kept.until_stored().await {
+                warn!(id = kept.session.id, "the end of a session is not stored yet");
+            }
             if left.is_empty() { EndOutcome::Ended } else { EndOutcome::Left(left.0) }
         })
     }
@@ -444,8 +442,8 @@ impl Daemon for Sessions {
             };
             if let Some(store) = &self.means.store {
                 // After its last words, which would be written again otherwise.
-                if let Some(mut written) = gone.and_then(|gone| gone.written.clone()) {
-                    let _ = tokio::time::timeout(LAST_WORDS, written.wait_for(|written| *written)).await;
+                if let Some(gone) = gone {
+                    gone.until_stored().await;
                 }
                 if let Err(error) = store.remove_session(found.id.as_str()).await {
                     warn!(id = found.id, %error, "a session could not be forgotten for good");

@@ -1,6 +1,7 @@
 //! `wh attach`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
@@ -18,7 +19,7 @@ use wh_wire::attach::{FromPerson, HEADER, ToPerson, header};
 use wh_wire::socket::Attached;
 
 use crate::daemon::{DaemonFile, Place};
-use crate::door::{ANSWER_TIMEOUT, Patience, Peer, answered};
+use crate::door::{AnswerTimeout, Patience, Peer, answered};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::person::Person;
 use crate::sender::unanswered;
@@ -40,20 +41,23 @@ pub struct Attach {
     /// The key that leaves
     #[arg(long, value_name = "KEY", default_value = DETACH_KEY)]
     detach_key: String,
+
+    #[command(flatten)]
+    answer: AnswerTimeout,
 }
 
 impl Attach {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        attach(&self.session, &self.detach_key)
+        attach(&self.session, &self.detach_key, self.answer.timeout)
     }
 }
 
 /// Shows a session on this terminal until the person leaves or it is over.
-pub fn attach(session: &str, detach_key: &str) -> Result<ExitCode, Failure> {
+pub fn attach(session: &str, detach_key: &str, timeout: Duration) -> Result<ExitCode, Failure> {
     let keys = Keys::new(detach_key)?;
     let place = Place::here()?;
     let daemon = place.needed()?;
-    waiting::block_on(show(place, daemon, session.to_owned(), person()?, keys))
+    waiting::block_on(show(place, daemon, session.to_owned(), person()?, keys, Patience::of(timeout)))
 }
 
 /// The person whose terminal it is shown on.
@@ -69,11 +73,12 @@ async fn show(
     session: String,
     person: Person,
     keys: Keys,
+    patience: Patience,
 ) -> Result<ExitCode, Failure> {
     let size = person.size();
     let payload = json!({ "session_id": session, "size": { "width": size.columns, "height": size.rows } });
     let peer = || Peer::Daemon(daemon.pid);
-    let (attached, line) = answered(peer, Patience::of(ANSWER_TIMEOUT), async {
+    let (attached, line) = answered(peer, patience, async {
         let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
         line.show(place.credentials());
         let attached: Attached = line.ask("attach", payload, None).await.map_err(unanswered)?;

@@ -10,7 +10,7 @@ use wh_wire::socket::ControlResult;
 
 use super::wait::duration;
 use crate::daemon::Place;
-use crate::door::DoorArguments;
+use crate::door::{DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
 
@@ -94,12 +94,11 @@ impl Audit {
     }
 }
 
-/// Time without an answer of the daemon after which the text is taken as it is.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-
 /// A session's id: the daemon says which one a name means. Where none runs, or it knows no such session any more, the text is taken as it is.
 fn id_of(place: &Place, session: String) -> String {
-    let door = place.living().and_then(|_| DoorArguments::for_daemon(ANSWER_TIMEOUT).onto(Some(session.clone())).ok());
+    let door = place
+        .living()
+        .and_then(|_| DoorArguments::for_daemon(OPTIONAL_ANSWER_TIMEOUT).onto(Some(session.clone())).ok());
     let known = door.and_then(|door| door.summary().ok().flatten());
     known.map_or(session, |one| one.session_id)
 }

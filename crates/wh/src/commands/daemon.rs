@@ -153,9 +153,7 @@ impl Start {
 fn start(place: &Place, options: &[String]) -> Result<ExitCode, Failure> {
     let daemon = place.start(options)?;
     print(&format!("the daemon runs (process {}, {})\n", daemon.pid, daemon.url))?;
-    if let Some(damage) = &daemon.store_damage {
-        say(&format!("wh: {}", damage.warning()));
-    }
+    daemon.warn_of_damage();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -253,9 +251,7 @@ impl Status {
             token.display(),
             log.display(),
         ))?;
-        if let Some(damage) = &daemon.store_damage {
-            say(&format!("wh: {}", damage.warning()));
-        }
+        daemon.warn_of_damage();
         let said = daemon.store_damage.map(|damage| damage.kept);
         for path in damaged.iter().filter(|path| said.as_ref() != Some(path)) {
             say(&format!("wh: {}", kept(path)));

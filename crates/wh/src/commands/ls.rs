@@ -35,14 +35,13 @@ impl Ls {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, error);
         let runs = runtime::live().map_err(|error| failed(&error))?;
         let place = Place::here()?;
-        let (mut sessions, returning) = match place.living() {
+        let (mut sessions, returning, outlook) = match place.living() {
             Some(_) => {
                 let listed = DoorArguments::for_daemon(self.answer.timeout).listed()?;
-                (listed.sessions, listed.returning)
+                (listed.sessions, listed.returning, Vec::new())
             }
-            None => (Vec::new(), Vec::new()),
+            None => (Vec::new(), Vec::new(), outlook::lines(&place, self.all)),
         };
-        let outlook = if place.living().is_none() { outlook::lines(&place, self.all) } else { Vec::new() };
         if !outlook.is_empty() {
             say("wh: no daemon runs here");
             outlook.iter().for_each(|line| say(&format!("    {line}")));

@@ -128,7 +128,7 @@ impl New {
             print(&format!("{} ({})\n", session.name, session.session_id))?;
         }
         if self.attach {
-            return super::attach::attach(&session.session_id, super::attach::DETACH_KEY);
+            return super::attach::attach(&session.session_id, super::attach::DETACH_KEY, self.answer.timeout);
         }
         Ok(ExitCode::SUCCESS)
     }

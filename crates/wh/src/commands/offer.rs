@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use wh_client::SESSION_VARIABLE;
 use wh_wire::control::SessionSummary;
@@ -11,7 +10,7 @@ use wh_wire::control::SessionSummary;
 use super::attach::{DETACH_KEY, attach};
 use super::{SpaceArguments, ago};
 use crate::daemon::Place;
-use crate::door::DoorArguments;
+use crate::door::{ANSWER_TIMEOUT, DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
 use crate::failure::Failure;
 use crate::print::{clean_line, print};
 
@@ -48,14 +47,11 @@ pub fn run(space: SpaceArguments) -> Result<ExitCode, Failure> {
         }
         match choice(&line, sessions.len()) {
             Choice::New => return space.run(),
-            Choice::Session(number) => return attach(&sessions[number].session_id, DETACH_KEY),
+            Choice::Session(number) => return attach(&sessions[number].session_id, DETACH_KEY, ANSWER_TIMEOUT),
             Choice::None => {}
         }
     }
 }
-
-/// Time without an answer of the daemon after which a new space is opened without it.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The sessions that can be attached to from here. A daemon that does not answer has none, and that is said.
 fn sessions() -> Vec<SessionSummary> {
@@ -63,7 +59,7 @@ fn sessions() -> Vec<SessionSummary> {
         return Vec::new();
     }
     let own = std::env::var_os(SESSION_VARIABLE);
-    let mut sessions = match DoorArguments::for_daemon(ANSWER_TIMEOUT).sessions() {
+    let mut sessions = match DoorArguments::for_daemon(OPTIONAL_ANSWER_TIMEOUT).sessions() {
         Ok(sessions) => sessions,
         Err(failure) => {
             let _ = failure.report();

@@ -11,6 +11,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,7 @@ use wh_engine::control::teams::Teams;
 use wh_pipe::Left;
 use wh_wire::socket::{Credential, MAX_CREDENTIALS};
 
+use crate::door::NOTICE_AFTER;
 use crate::failure::{Failure, code, say};
 use crate::places;
 use crate::runtime::{self, process_start};
@@ -54,6 +57,15 @@ pub struct DaemonFile {
     /// The damage that was found in the store at the start.
     #[serde(default)]
     pub store_damage: Option<StoreDamage>,
+}
+
+impl DaemonFile {
+    /// Prints a warning if the store was found damaged at the start.
+    pub fn warn_of_damage(&self) {
+        if let Some(damage) = &self.store_damage {
+            say(&format!("wh: {}", damage.warning()));
+        }
+    }
 }
 
 /// A damaged store that was set aside when the daemon was started.
@@ -196,10 +208,20 @@ impl Place {
         }
         let daemon = self.start(&[])?;
         say(&format!("wh: the daemon was started (process {}); `wh daemon stop` ends it", daemon.pid));
-        if let Some(damage) = &daemon.store_damage {
-            say(&format!("wh: {}", damage.warning()));
-        }
+        daemon.warn_of_damage();
         Ok(daemon)
+    }
+}
+
+/// Receives within the timeout, with a notice after [`NOTICE_AFTER`].
+fn receive_with_notice<T>(from: &Receiver<T>, timeout: Duration, notice: &str) -> Result<T, RecvTimeoutError> {
+    let rest = timeout.saturating_sub(NOTICE_AFTER);
+    match from.recv_timeout(timeout.min(NOTICE_AFTER)) {
+        Err(RecvTimeoutError::Timeout) if !rest.is_zero() => {
+            say(&format!("wh: {notice}"));
+            from.recv_timeout(rest)
+        }
+        received => received,
     }
 }
 

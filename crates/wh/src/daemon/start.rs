@@ -8,14 +8,11 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{DaemonFile, Place};
-use crate::failure::{Failure, code, say};
-
-/// The time without a word from the daemon after which that is said.
-const NOTICE_AFTER: Duration = Duration::from_secs(2);
+use super::{DaemonFile, Place, receive_with_notice};
+use crate::failure::{Failure, code};
 
 /// Limit for a daemon to be ready. It checks its store first, which may be large.
-const LONGEST_START: Duration = Duration::from_secs(120);
+const LONGEST_START: Duration = Duration::from_secs(122);
 
 fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::new(code::FAILED, format!("cannot start the daemon: {error}"))
@@ -49,12 +46,9 @@ impl Place {
                 let _ = tell.send(line);
             });
         }
-        let line = told.recv_timeout(NOTICE_AFTER).or_else(|_| {
-            say(&format!("wh: still waiting for the daemon to start (process {})", child.id()));
-            told.recv_timeout(LONGEST_START)
-        });
-        let Ok(line) = line else {
-            let limit = (NOTICE_AFTER + LONGEST_START).as_secs();
+        let notice = format!("still waiting for the daemon to start (process {})", child.id());
+        let Ok(line) = receive_with_notice(&told, LONGEST_START, &notice) else {
+            let limit = LONGEST_START.as_secs();
             return Err(failed(format!("process {} is not ready after {limit} s", child.id())).hint(format!(
                 "its log is {}; kill {} ends it",
                 path.display(),

@@ -6,19 +6,17 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::proc::{ProcessId, Stat};
+use wh_pipe::proc::ProcessId;
 use wh_pipe::{Left, pidfd, tree};
 
-use super::Place;
-use crate::failure::{Failure, code, say};
+use super::{Place, receive_with_notice};
+use crate::failure::{Failure, code};
+use crate::runtime::process_start;
 
 /// The signal that ends the sessions, too, and not only their processes.
 pub const END_SESSIONS: Signal = Signal::SIGUSR1;
 
-/// The time after which it is said that the daemon has not ended yet.
-const NOTICE_AFTER: Duration = Duration::from_secs(2);
-
-/// Limit for processes that outlast the daemon: its guards end them.
+/// Limit for processes that outlast the daemon: its supervisors end them.
 const LONGEST_END: Duration = Duration::from_secs(5);
 
 fn described(processes: &[ProcessId]) -> String {
@@ -31,7 +29,7 @@ fn described(processes: &[ProcessId]) -> String {
 
 /// True while this very process runs; a zombie does not.
 fn runs(process: &ProcessId) -> bool {
-    Stat::of(process.pid).is_ok_and(|stat| stat.started == process.started && !stat.is_dead())
+    process_start(process.pid.cast_unsigned()) == Some(process.started)
 }
 
 impl Place {
@@ -56,16 +54,8 @@ impl Place {
             let lock = Flock::lock(file, FlockArg::LockExclusive);
             let _ = tell.send(lock.map(drop).is_ok());
         });
-        let first = timeout.min(NOTICE_AFTER);
-        let ended = gone.recv_timeout(first).or_else(|error| {
-            let rest = timeout.saturating_sub(first);
-            if rest.is_zero() {
-                return Err(error);
-            }
-            say(&format!("wh: still waiting for the daemon (process {}) to end", daemon.pid));
-            gone.recv_timeout(rest)
-        });
-        if ended != Ok(true) {
+        let notice = format!("still waiting for the daemon (process {}) to end", daemon.pid);
+        if receive_with_notice(&gone, timeout, &notice) != Ok(true) {
             let own = ProcessId::of(pid.as_raw()).ok();
             let left: Vec<ProcessId> = own.into_iter().chain(processes).filter(runs).collect();
             let message = format!("the daemon (process {}) has not ended within {timeout:?}", daemon.pid);

@@ -22,7 +22,7 @@ use crate::failure::{Failure, code};
 use crate::runtime;
 
 pub use answer::Answer;
-pub use patience::{ANSWER_TIMEOUT, Patience, Peer, answered};
+pub use patience::{ANSWER_TIMEOUT, NOTICE_AFTER, OPTIONAL_ANSWER_TIMEOUT, Patience, Peer, answered};
 pub use table::{session_table, table};
 
 use call::Door;

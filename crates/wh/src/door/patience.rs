@@ -11,7 +11,10 @@ use crate::runtime::{self, is_stopped};
 /// Limit for an answer of the daemon or a run, unless `--timeout` says otherwise.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time without an answer after which that is said.
+/// Limit for an answer of the daemon that the command can do without.
+pub const OPTIONAL_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time without an answer, or without the daemon's start or end, after which a notice is printed.
 pub const NOTICE_AFTER: Duration = Duration::from_secs(2);
 
 /// The time that an answer may take.
