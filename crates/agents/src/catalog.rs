@@ -13,8 +13,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::demo::Demo;
 use crate::port::Agent;
 use crate::program::{Environment, Program};
+use crate::program_agent::ProgramAgent;
 
 pub use expand::Variables;
 pub use file::{AgentsFile, FileError};
@@ -39,27 +41,34 @@ struct Origin {
 }
 
 impl Catalog {
-    /// Those that wh knows by itself. `keeper` is the command that stands in front of those that are processes, so that
-    /// nothing of them outlives wh (see `wh_pipe::keeper`).
-    pub fn built_in(keeper: Option<Vec<OsString>>) -> Self {
-        Self::made(draft::built_in(keeper.as_ref()), keeper.as_ref())
+    /// The built-in agents. `supervisor` is the command of the supervisor that their processes run under, so that
+    /// nothing of them outlives wh (see `wh_pipe::supervisor`).
+    pub fn built_in(supervisor: Option<Vec<OsString>>) -> Self {
+        Self::made(draft::built_in(), supervisor.as_ref())
     }
 
     /// The same with what these files say; a later one has the last word. `variables` are those that their words name.
-    pub fn with(keeper: Option<Vec<OsString>>, files: &[AgentsFile], variables: Variables) -> Result<Self, FileError> {
-        let mut drafts = draft::built_in(keeper.as_ref());
+    pub fn with(
+        supervisor: Option<Vec<OsString>>,
+        files: &[AgentsFile],
+        variables: Variables,
+    ) -> Result<Self, FileError> {
+        let mut drafts = draft::built_in();
         for file in files {
-            draft::apply(&mut drafts, file, keeper.as_ref(), variables)?;
+            draft::apply(&mut drafts, file, variables)?;
         }
-        Ok(Self::made(drafts, keeper.as_ref()))
+        Ok(Self::made(drafts, supervisor.as_ref()))
     }
 
-    fn made(drafts: Vec<draft::Draft>, keeper: Option<&Vec<OsString>>) -> Self {
-        let origins =
-            drafts.iter().map(|draft| Origin { program: draft.agent.program().cloned(), files: draft.files.clone() });
-        let origins = origins.collect();
-        let agents = drafts.into_iter().map(|draft| draft.agent(keeper)).collect();
-        Self { agents, origins, warnings: Vec::new() }
+    /// The demo, and what the drafts have come to.
+    fn made(drafts: Vec<draft::Draft>, supervisor: Option<&Vec<OsString>>) -> Self {
+        let mut catalog = Self::of(vec![Arc::new(Demo::default())]);
+        catalog.origins.push(Origin { program: None, files: Vec::new() });
+        for draft::Draft { agent, files } in drafts {
+            catalog.origins.push(Origin { program: Some(agent.program.clone()), files });
+            catalog.agents.push(Arc::new(ProgramAgent::new(agent, supervisor.cloned())));
+        }
+        catalog
     }
 
     /// These, and no others.

@@ -2,19 +2,20 @@
 //! the agents that there are. [`demo`] is one that is always there.
 
 pub mod acp;
-mod backlog;
 #[cfg(test)]
 mod captures;
 pub mod catalog;
 pub mod claude;
 pub mod codex;
 pub mod demo;
+pub mod driver;
 pub mod kept;
 pub mod manage;
-mod meanwhile;
 pub mod port;
 pub mod program;
+pub mod program_agent;
 pub mod rpc;
+pub mod table;
 
 pub use catalog::Catalog;
 pub use port::{Agent, Harness, Start, StartError};

@@ -84,17 +84,17 @@ impl Program {
         Some(launch)
     }
 
-    /// The same, with the keeper before it.
+    /// The same, under a supervisor.
     pub(crate) fn beside(
         &self,
         agent: &str,
         here: &Surroundings,
-        keeper: Option<&Vec<OsString>>,
+        supervisor: Option<&Vec<OsString>>,
     ) -> Result<Launch, StartError> {
         let mut launch = Launch::new(self.locate(agent, &here.environment)?);
         launch.environment = self.around(here).environment;
         launch.directory = Some(here.directory.clone());
-        launch.keeper = keeper.cloned();
+        launch.supervisor = supervisor.cloned();
         Ok(launch)
     }
 

@@ -92,7 +92,7 @@ impl OverHttp {
         Ok((Line::open(self.wh.port())?, Self::look()))
     }
 
-    /// wh itself and the guard that it starts.
+    /// wh itself and the supervisor that it starts.
     pub fn processes(&self) -> Outcome<Vec<i32>> {
         let own = self.wh.pid().as_raw();
         let mut all = process::children(own)?;

@@ -8,6 +8,7 @@ mod bare;
 mod contenders;
 mod content;
 mod http;
+mod interrupts;
 mod lab;
 mod once;
 mod process;
@@ -72,6 +73,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Once(once::Once),
+    Interrupts(interrupts::Interrupts),
 }
 
 impl Arguments {
@@ -105,8 +107,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Outcome<()> {
     let setting = Setting { wh: wh(arguments.wh.clone())?, quick: arguments.quick };
-    if let Some(Command::Once(once)) = &arguments.command {
-        return once.run(&setting);
+    match &arguments.command {
+        Some(Command::Once(once)) => return once.run(&setting),
+        Some(Command::Interrupts(interrupts)) => return interrupts.run(&setting),
+        None => {}
     }
     if let Some(old) = &arguments.against {
         let wanted = if arguments.rows.is_empty() { AGAINST_ROWS.to_vec() } else { arguments.rows.clone() };

@@ -113,7 +113,7 @@ impl Unit {
         self.times(one.median, other.median)
     }
 
-    /// The same of two values.
+    /// Ratio of two values; above 1 the first is better.
     pub fn times(self, one: f64, other: f64) -> f64 {
         match self {
             Self::PerSecond => one / other,

@@ -126,9 +126,9 @@ impl Terminal {
     /// Seconds that the program, and what it has started, have had a processor.
     pub fn cpu_seconds(&self) -> Outcome<f64> {
         let observer = self.observer.wh().pid();
-        let guards = crate::process::children(observer.as_raw())?;
+        let supervisors = crate::process::children(observer.as_raw())?;
         let program = process::descendants(observer).into_iter().map(nix::unistd::Pid::as_raw);
-        let program = program.filter(|pid| !guards.contains(pid));
+        let program = program.filter(|pid| !supervisors.contains(pid));
         // A helper of theirs may just have ended.
         let seconds: f64 = program.filter_map(|pid| cpu_seconds(&[pid]).ok()).sum();
         // It has drawn a screen, and that took some: otherwise it is not the program that was counted.

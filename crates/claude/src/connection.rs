@@ -1,29 +1,24 @@
-//! The line to one running Claude Code: requests and their replies, questions and their answers, and everything else in
-//! the order in which it came.
+//! The link to one running Claude Code: requests and their replies, questions and their answers, and everything else in
+//! the order in which it was written.
 
-mod reader;
-
-use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
+use futures_util::{FutureExt, Stream};
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
-use wh_pipe::{Closed, Pending, Talk, Writer};
-use wh_wire::claude::{Answer, Ask, DecodeError, Message, Outgoing, Refusal, Request, Unknown, UserInput, request_id};
+use wh_pipe::Closed;
+use wh_pipe::link::{self, Codec, Decoded, Encoded, Gone, Inbound, Link, Role};
+use wh_wire::claude::{
+    Answer, Ask, DecodeError, Incoming, Message, Outgoing, Refusal, Request, Response, Unknown, UserInput, decode,
+    request_id,
+};
 
 use crate::chance::random;
 use crate::error::Error;
+use crate::handlers::{Fate, Handlers};
 use crate::options::Options;
-
-/// How long we wait to learn why nothing can be sent any more: the program's end is seen a little after its pipe breaks.
-const AFTERMATH: Duration = Duration::from_secs(2);
 
 /// What comes from Claude Code, in its order.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,111 +43,179 @@ pub enum Event {
     Closed(Closed),
 }
 
-/// A line to a running Claude Code. Clones are the same line; with the last of them, and its [`Events`], the program ends.
+/// A message to Claude Code.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    /// A control request; the link gives it an id.
+    Request(Request),
+    /// Anything else.
+    Message(Outgoing),
+}
+
+impl From<UserInput> for Frame {
+    fn from(input: UserInput) -> Self {
+        Self::Message(Outgoing::User(Box::new(input)))
+    }
+}
+
+impl Frame {
+    /// Answers a question.
+    pub fn answer(request_id: &str, answer: impl Into<Answer>) -> Self {
+        Self::Message(Outgoing::success(request_id, answer))
+    }
+
+    /// Refuses a question with a reason.
+    pub fn refusal(request_id: &str, reason: &str) -> Self {
+        Self::Message(Outgoing::error(request_id, reason))
+    }
+}
+
+/// The lines of Claude Code: stream-json with its control protocol.
+pub struct StreamJson {
+    handlers: Handlers,
+    forward_asks: bool,
+}
+
+impl Codec for StreamJson {
+    type Frame = Frame;
+    type Id = String;
+    type Reply = Result<Value, Refusal>;
+    type Message = Event;
+
+    fn encode(&self, frame: Frame, number: u64) -> Result<Encoded<String>, String> {
+        let (outgoing, role) = match frame {
+            Frame::Request(request) => {
+                let id = request_id(number + 1, random() as u32);
+                (Outgoing::request(id.clone(), request), Role::Request(id))
+            }
+            Frame::Message(outgoing) => {
+                let role = match &outgoing {
+                    Outgoing::ControlResponse {
+                        response: Response::Success { request_id, .. } | Response::Error { request_id, .. },
+                    } => Role::Answer(request_id.clone()),
+                    _ => Role::Message,
+                };
+                (outgoing, role)
+            }
+        };
+        let line = outgoing.encode().map_err(|error| error.to_string())?;
+        Ok(Encoded { line: line.trim_end_matches('\n').to_owned(), role })
+    }
+
+    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+        match decode(line) {
+            Ok(Incoming::Message(message)) => Decoded::Message(Event::Message(message)),
+            Ok(Incoming::Reply(reply)) => Decoded::Reply(reply.request_id, reply.outcome),
+            Ok(Incoming::Ask(ask)) => self.ask(ask),
+            Ok(Incoming::Cancel { request_id }) => {
+                Decoded::Withdrawal(request_id.clone(), Event::Withdrawn(request_id))
+            }
+            Ok(Incoming::Noise | Incoming::KeepAlive) => Decoded::Nothing,
+            Ok(Incoming::Unknown(unknown)) => Decoded::Message(Event::Unknown(unknown)),
+            Err(error) => Decoded::Message(Event::Unreadable(error)),
+        }
+    }
+}
+
+impl StreamJson {
+    fn ask(&self, ask: Ask) -> Decoded<Self> {
+        let id = ask.request_id.clone();
+        match self.handlers.fate(&id, &ask.kind, self.forward_asks) {
+            Fate::Left => Decoded::Nothing,
+            Fate::Forwarded => Decoded::Request(id, Event::Ask(ask)),
+            Fate::Answered(answer) => {
+                let key = id.clone();
+                let answer = async move {
+                    // Claude Code waits for every answer, also for that of a callback that panics.
+                    let answer = AssertUnwindSafe(answer).catch_unwind().await;
+                    Frame::Message(answer.unwrap_or_else(|_| Outgoing::error(&id, "the callback panicked")))
+                };
+                Decoded::Handled(key, Box::pin(answer))
+            }
+        }
+    }
+}
+
+/// A link to a running Claude Code. Clones are the same link; with the last of them, and its [`Events`], the program ends.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    shared: Arc<Shared>,
-    _held: Arc<Held>,
-}
-
-/// What the connection and its reader both know.
-#[derive(Debug)]
-struct Shared {
-    talk: Talk,
-    pending: Pending<String, Result<Value, Refusal>>,
-    /// The questions that are open, with the task that answers where it is one of ours.
-    asks: Mutex<HashMap<String, Option<AbortHandle>>>,
-    /// Why it is gone, once it is.
-    gone: watch::Sender<Option<Arc<str>>>,
-    counter: AtomicU64,
+    link: Link<StreamJson>,
     timeout: Duration,
-}
-
-/// Ends the program when nobody holds the connection any more.
-#[derive(Debug)]
-struct Held(Arc<Shared>);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.talk.close();
-    }
 }
 
 /// What comes from Claude Code. Whoever holds it reads it: when too much waits, Claude Code has to wait too.
 #[derive(Debug)]
-pub struct Events {
-    /// With the length of the line that it was: the room counts it. Bounded by that room.
-    receiver: mpsc::UnboundedReceiver<(Event, usize)>,
-    shared: Arc<Shared>,
-    _held: Arc<Held>,
-}
+pub struct Events(link::Events<StreamJson>);
 
 impl Events {
     /// The next, `None` after [`Event::Closed`]. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
-        let (event, bytes) = self.receiver.recv().await?;
-        self.shared.talk.room.taken(bytes);
-        Some(event)
+        std::future::poll_fn(|context| self.poll(context)).await
     }
 
     /// What has come already; `None` when nothing waits.
     pub(crate) fn ready(&mut self) -> Option<Event> {
-        let (event, bytes) = self.receiver.try_recv().ok()?;
-        self.shared.talk.room.taken(bytes);
-        Some(event)
+        while let Some(inbound) = self.0.waiting() {
+            if let Some(event) = event(inbound) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        loop {
+            match self.0.poll(context) {
+                Poll::Ready(Some(inbound)) => {
+                    if let Some(event) = event(inbound) {
+                        return Poll::Ready(Some(event));
+                    }
+                }
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// The events as the link has them.
+    pub fn into_link(self) -> link::Events<StreamJson> {
+        self.0
     }
 }
 
-impl Drop for Events {
-    fn drop(&mut self) {
-        self.receiver.close();
-        self.shared.talk.room.abandon();
-    }
+/// `None` for replies, since those to requests of a [`Connection`] do not come this way, and for lines of standard error.
+fn event(inbound: Inbound<StreamJson>) -> Option<Event> {
+    Some(match inbound {
+        Inbound::Message(event) => event,
+        Inbound::Reply(..) | Inbound::Stderr(_) => return None,
+        Inbound::Skipped { bytes } => Event::Skipped { bytes },
+        Inbound::Closed(closed) => Event::Closed(closed),
+    })
 }
 
 impl Stream for Events {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.receiver.poll_recv(context).map(|next| {
-            let (event, bytes) = next?;
-            self.shared.talk.room.taken(bytes);
-            Some(event)
-        })
+        self.poll(context)
     }
 }
 
 impl Connection {
-    /// Starts Claude Code and shakes hands. What it answers to that is the second value.
+    /// Starts Claude Code and shakes hands. What it answers to that is the second value. Of what it says before that answer
+    /// 256 KiB are kept.
     ///
     /// # Errors
     ///
     /// If it cannot be started, ends at once, refuses, or does not answer in time.
     pub async fn start(options: &Options) -> Result<(Self, Events, Value), Error> {
-        let (connection, events) = Self::open(options).await?;
+        let codec = StreamJson { handlers: options.handlers.clone(), forward_asks: options.forward_asks };
+        let (link, mut events) = Link::start(&options.launch(), codec, options.longest_line).await?;
+        let connection = Self { link, timeout: options.control_timeout };
         let hello = Request::Initialize(Box::new(options.initialize.clone()));
-        let reply = connection.ask("initialize", hello, options.initialize_timeout).await?;
-        Ok((connection, events, reply))
-    }
-
-    async fn open(options: &Options) -> Result<(Self, Events), Error> {
-        let mut child = options.launch().start().await?;
-        let gone = || Error::Disconnected("its pipes are gone".into());
-        let writer = Writer::new(child.stdin.take().ok_or_else(gone)?);
-        let stdout = child.stdout.take().ok_or_else(gone)?;
-        let shared = Arc::new(Shared {
-            talk: Talk::new(writer),
-            pending: Pending::new(),
-            asks: Mutex::default(),
-            gone: watch::Sender::new(None),
-            counter: AtomicU64::new(0),
-            timeout: options.control_timeout,
-        });
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let held = Arc::new(Held(Arc::clone(&shared)));
-        tokio::spawn(reader::read(child, stdout, Arc::clone(&shared), sender, options.clone()));
-        let events = Events { receiver, shared: Arc::clone(&shared), _held: Arc::clone(&held) };
-        Ok((Self { shared, _held: held }, events))
+        let reply = connection.ask("initialize", hello, options.initialize_timeout);
+        let reply = events.buffer_during(reply).await?;
+        Ok((connection, Events(events), reply))
     }
 
     /// Asks for something, and waits for the reply.
@@ -162,32 +225,13 @@ impl Connection {
     /// If the running version does not know the request, refuses it, does not answer in time, or is gone.
     pub async fn request(&self, request: Request) -> Result<Value, Error> {
         let name = subtype(&request);
-        self.ask(&name, request, self.shared.timeout).await
+        self.ask(&name, request, self.timeout).await
     }
 
     async fn ask(&self, name: &str, request: Request, timeout: Duration) -> Result<Value, Error> {
-        let counter = self.shared.counter.fetch_add(1, Ordering::Relaxed) + 1;
-        let id = request_id(counter, random() as u32);
-        let reply = self.shared.pending.open(id.clone(), Some(timeout));
-        // Its reply is behind everything that waits to be read.
-        self.shared.talk.room.wake();
-        let outgoing = Outgoing::request(id, request);
-        let send = self.shared.send(&outgoing);
-        tokio::pin!(reply, send);
-        let reply = tokio::select! {
-            biased;
-            // The time runs, and the program can go, also while it does not read.
-            reply = &mut reply => reply,
-            sent = &mut send => {
-                sent?;
-                reply.await
-            }
-        };
-        match reply {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(refusal)) => Err(Error::refused(name, refusal)),
-            Err(error) => Err(Error::no_reply(name, error)),
-        }
+        let failed = |error| Error::no_reply(name, error);
+        let reply = self.link.request(Frame::Request(request), Some(timeout)).await.map_err(failed)?;
+        reply.await.map_err(failed)?.map_err(|refusal| Error::refused(name, refusal))
     }
 
     /// Says something to it. Done when the system has taken it.
@@ -196,7 +240,7 @@ impl Connection {
     ///
     /// If it is gone.
     pub async fn send(&self, input: UserInput) -> Result<(), Error> {
-        self.shared.send(&Outgoing::User(Box::new(input))).await
+        self.link.send(input.into()).await.map(drop).map_err(gone)
     }
 
     /// Answers a question; false if it is not open any more, and then nothing is sent.
@@ -205,11 +249,7 @@ impl Connection {
     ///
     /// If it is gone.
     pub async fn answer(&self, request_id: &str, answer: impl Into<Answer>) -> Result<bool, Error> {
-        if !self.shared.close_ask(request_id) {
-            return Ok(false);
-        }
-        self.shared.send(&Outgoing::success(request_id, answer)).await?;
-        Ok(true)
+        self.link.send(Frame::answer(request_id, answer)).await.map_err(gone)
     }
 
     /// Refuses a question with a reason; false if it is not open any more.
@@ -218,52 +258,31 @@ impl Connection {
     ///
     /// If it is gone.
     pub async fn refuse(&self, request_id: &str, reason: &str) -> Result<bool, Error> {
-        if !self.shared.close_ask(request_id) {
-            return Ok(false);
-        }
-        self.shared.send(&Outgoing::error(request_id, reason)).await?;
-        Ok(true)
+        self.link.send(Frame::refusal(request_id, reason)).await.map_err(gone)
     }
 
     /// What to say to whoever comes after its end.
     pub(crate) async fn why_gone(&self) -> Error {
-        self.shared.why("it has ended before").await
+        gone(self.link.why_gone("it has ended before").await)
     }
 
     /// Lets it end: its input is closed, and what does not end by itself is ended. [`Event::Closed`] tells when.
     pub fn close(&self) {
-        self.shared.talk.close();
+        self.link.close();
+    }
+
+    /// The link itself, for programs that write frames in an order of their own.
+    pub fn link(&self) -> &Link<StreamJson> {
+        &self.link
     }
 }
 
-impl Shared {
-    async fn send(&self, outgoing: &Outgoing) -> Result<(), Error> {
-        let line = outgoing.encode().map_err(|error| Error::Disconnected(error.to_string().into()))?;
-        match self.talk.writer.line(line.trim_end_matches('\n')).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.why(&error.to_string()).await),
-        }
-    }
-
-    /// Why it is gone, as its own end tells; otherwise what we have seen of it.
-    async fn why(&self, seen: &str) -> Error {
-        let mut gone = self.gone.subscribe();
-        let reason = match timeout(AFTERMATH, gone.wait_for(Option::is_some)).await {
-            Ok(Ok(reason)) => reason.clone(),
-            _ => None,
-        };
-        Error::Disconnected(reason.unwrap_or_else(|| seen.into()))
-    }
-
-    /// Whether the question was open; it no longer is.
-    fn close_ask(&self, request_id: &str) -> bool {
-        let open = self.asks.lock().unwrap_or_else(PoisonError::into_inner).remove(request_id);
-        open.is_some()
-    }
+fn gone(gone: Gone) -> Error {
+    Error::Disconnected(gone.0)
 }
 
 /// The request's name on the wire.
-fn subtype(request: &Request) -> String {
+pub(crate) fn subtype(request: &Request) -> String {
     let value = serde_json::to_value(request).unwrap_or_default();
     value["subtype"].as_str().unwrap_or("a request").to_owned()
 }

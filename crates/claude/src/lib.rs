@@ -42,7 +42,7 @@ mod options;
 
 pub use chance::uuid as message_id;
 pub use client::{Client, Turn};
-pub use connection::{Connection, Event, Events};
+pub use connection::{Connection, Event, Events, Frame, StreamJson};
 pub use error::Error;
 pub use mcp::{McpServer, ToolOutput};
 pub use options::{Options, Resume, mode_name};

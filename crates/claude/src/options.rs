@@ -45,7 +45,8 @@ pub struct Options {
     pub(crate) directory: Option<PathBuf>,
     pub(crate) environment: BTreeMap<OsString, Option<OsString>>,
     pub(crate) arguments: Vec<OsString>,
-    pub(crate) keeper: Option<Vec<OsString>>,
+    pub(crate) supervisor: Option<Vec<OsString>>,
+    pub(crate) owner_session: Option<String>,
     pub(crate) leash: Option<wh_pipe::Leash>,
     pub(crate) model: Option<String>,
     pub(crate) permission_mode: Option<PermissionMode>,
@@ -72,6 +73,7 @@ impl fmt::Debug for Options {
             .field("model", &self.model)
             .field("permission_mode", &self.permission_mode)
             .field("resume", &self.resume)
+            .field("owner_session", &self.owner_session)
             .finish_non_exhaustive()
     }
 }
@@ -90,7 +92,8 @@ impl Options {
             directory: None,
             environment: BTreeMap::new(),
             arguments: Vec::new(),
-            keeper: None,
+            supervisor: None,
+            owner_session: None,
             leash: None,
             model: None,
             permission_mode: None,
@@ -138,9 +141,15 @@ impl Options {
         self
     }
 
-    /// The command of a keeper, which ends everything that Claude Code has started when we are killed.
-    pub fn keeper(mut self, command: impl IntoIterator<Item = OsString>) -> Self {
-        self.keeper = Some(command.into_iter().collect());
+    /// Command of a supervisor (`wh-keep`, say), which ends everything that Claude Code has started when we are killed.
+    pub fn supervisor(mut self, command: impl IntoIterator<Item = OsString>) -> Self {
+        self.supervisor = Some(command.into_iter().collect());
+        self
+    }
+
+    /// Session of our own that the supervisor is registered for, see [`Launch::session`].
+    pub fn owner_session(mut self, id: impl Into<String>) -> Self {
+        self.owner_session = Some(id.into());
         self
     }
 
@@ -296,7 +305,8 @@ impl Options {
         let mut launch = Launch::new(&self.program);
         launch.arguments = self.command_line();
         launch.directory.clone_from(&self.directory);
-        launch.keeper.clone_from(&self.keeper);
+        launch.supervisor.clone_from(&self.supervisor);
+        launch.session.clone_from(&self.owner_session);
         launch.leash.clone_from(&self.leash);
         let set = |value: &str| Some(OsString::from(value));
         launch.environment = BTreeMap::from([
@@ -415,6 +425,12 @@ mod tests {
         let config: Value = serde_json::from_str(&config.unwrap()).unwrap();
         assert_eq!(config, json!({"mcpServers": {"desk": {"type": "sdk", "name": "desk"}}}));
         assert_eq!(options.initialize.sdk_mcp_servers, Some(vec!["desk".to_owned()]));
+    }
+
+    #[test]
+    fn the_session_of_the_owner_is_registered() {
+        assert_eq!(Options::new().launch().session, None);
+        assert_eq!(Options::new().owner_session("s1").launch().session.as_deref(), Some("s1"));
     }
 
     #[test]

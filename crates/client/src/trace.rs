@@ -1,10 +1,11 @@
-//! Traces a caller to the session that it runs inside, through `/proc`: from its process up to the nearest ancestor that is a guard or
-//! keeper. The guards and keepers of this process are known by pid and start time, those of another by their command line.
+//! Traces a caller to the session that it runs inside, through `/proc`: from its process up to the nearest ancestor that is a
+//! supervisor. The supervisors of this process are known by pid and start time, those of another by their command line.
 //! Environment variables are no evidence. Whatever is incomplete is [`Origin::Untraceable`]. Everything here blocks.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -13,10 +14,9 @@ use std::time::Duration;
 
 use wh_core::caller::Origin;
 use wh_pipe::children;
-use wh_pipe::keeper::is_keeper;
 use wh_pipe::pidfd;
 use wh_pipe::proc::{self, ProcessId, Stat};
-use wh_screen::pty::is_guard;
+use wh_pipe::supervisor::SupervisorKind;
 
 /// Time for tracing a caller. A process can make the system slow to describe it.
 pub const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -121,11 +121,11 @@ impl Walk {
     }
 }
 
-/// A guard or keeper by its command line, whoever started it.
+/// Recognises a supervisor by its command line, whoever started it.
 fn is_supervisor(pid: i32) -> Option<bool> {
     let line = proc::command_line_start(pid).ok()?;
     let argument = line.get(1).map(|argument| OsStr::from_bytes(argument));
-    Some(is_guard(argument) || is_keeper(argument))
+    Some(SupervisorKind::from_argument(argument).is_some())
 }
 
 /// Where the process runs that has a socket of this machine open. If several have it, one inside decides; a socket that no process is
@@ -133,8 +133,8 @@ fn is_supervisor(pid: i32) -> Option<bool> {
 pub fn origin_of_socket(inode: u64) -> Origin {
     let socket = format!("socket:[{inode}]");
     let Some(own) = own_pid() else { return Origin::Untraceable };
-    let (mut inside, mut others) = partition(own);
-    for pid in inside.drain(..) {
+    let Ok((inside, others)) = partition(own) else { return Origin::Untraceable };
+    for pid in inside {
         if holds(pid, &socket) || threads_hold(pid, &socket) {
             return match origin_of(pid) {
                 Origin::Outside => Origin::Untraceable,
@@ -142,8 +142,6 @@ pub fn origin_of_socket(inode: u64) -> Origin {
             };
         }
     }
-    // A caller is usually younger than most.
-    others.sort_unstable_by(|one, other| other.cmp(one));
     let mut holders: Vec<i32> = others.iter().copied().filter(|pid| holds(*pid, &socket)).collect();
     if holders.is_empty() {
         holders = others.into_iter().filter(|pid| threads_hold(*pid, &socket)).collect();
@@ -155,8 +153,8 @@ pub fn origin_of_socket(inode: u64) -> Origin {
 }
 
 /// The processes below this one, among them everything inside its sessions; and all others.
-fn partition(own: i32) -> (Vec<i32>, Vec<i32>) {
-    let all = proc::snapshot();
+fn partition(own: i32) -> io::Result<(Vec<i32>, Vec<i32>)> {
+    let all = proc::snapshot()?;
     let is_below = |pid: &i32| {
         let mut next = *pid;
         for _ in 0..MAX_ANCESTORS {
@@ -170,7 +168,7 @@ fn partition(own: i32) -> (Vec<i32>, Vec<i32>) {
         // Unknown ancestry: treated as below.
         true
     };
-    all.keys().copied().partition(is_below)
+    Ok(all.keys().copied().partition(is_below))
 }
 
 fn holds(pid: i32, socket: &str) -> bool {
@@ -190,7 +188,7 @@ fn links_to(descriptors: &Path, socket: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader};
+    use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
     use wh_pipe::children::Role;
@@ -220,6 +218,21 @@ mod tests {
         child.wait().unwrap();
         drop(registration);
         assert_eq!(opener.origin(), Origin::Untraceable, "it is gone");
+    }
+
+    #[test]
+    fn supervisors_of_other_processes_and_versions_are_recognised_by_their_command_line() {
+        for (argument, expected) in [("__guard", true), ("__keep", true), ("run", false)] {
+            let mut command = Command::new("grep");
+            command.args([argument, "--line-buffered"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            // The command line is there once the program runs.
+            writeln!(child.stdin.as_ref().unwrap(), "{argument}").unwrap();
+            BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+            assert_eq!(is_supervisor(child.id().cast_signed()), Some(expected), "{argument}");
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        }
     }
 
     #[test]

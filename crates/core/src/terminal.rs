@@ -70,7 +70,7 @@ pub enum Exit {
     Code(i32),
     /// By a signal.
     Signal(i32),
-    /// Nobody knows: its guard was killed.
+    /// Nobody knows: its supervisor was killed.
     Unknown,
 }
 

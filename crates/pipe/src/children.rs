@@ -18,7 +18,7 @@ pub const SESSION_VARIABLE: &str = "WH_SESSION";
 pub enum Role {
     /// A program that runs without a supervisor.
     Program,
-    /// A guard or keeper: everything below it belongs to one session, or to none if it runs on behalf of wh itself.
+    /// A supervisor: everything below it belongs to one session, or to none if it runs on behalf of wh itself.
     Supervisor {
         /// Id of the session.
         session: Option<String>,
@@ -70,30 +70,31 @@ pub fn supervisors() -> HashMap<ProcessId, Option<String>> {
 }
 
 /// Children of this process that it did not start: orphans that it adopted as a child subreaper. Zombies are included.
-pub fn adopted() -> Vec<ProcessId> {
-    survey().1
+pub fn adopted() -> io::Result<Vec<ProcessId>> {
+    Ok(survey()?.1)
 }
 
 /// Every process of the machine, and those of them that are [adopted].
-pub(crate) fn survey() -> (HashMap<i32, Stat>, Vec<ProcessId>) {
+pub(crate) fn survey() -> io::Result<(HashMap<i32, Stat>, Vec<ProcessId>)> {
     let registry = registry();
-    let processes = proc::snapshot();
+    let processes = proc::snapshot()?;
     let own = getpid().as_raw();
     let children = processes.iter().filter(|(_, stat)| stat.parent == own);
     let children = children.map(|(pid, stat)| ProcessId { pid: *pid, started: stat.started });
     let adopted = children.filter(|id| !registry.contains_key(id)).collect();
-    (processes, adopted)
+    Ok((processes, adopted))
 }
 
 /// Registers the children that this process has already, for good: those of a program that has replaced itself by this one are
 /// nobody's orphans.
-pub(crate) fn register_inherited() {
+pub(crate) fn register_inherited() -> io::Result<()> {
     let mut registry = registry();
     let own = getpid().as_raw();
-    let children = proc::snapshot().into_iter().filter(|(_, stat)| stat.parent == own);
+    let children = proc::snapshot()?.into_iter().filter(|(_, stat)| stat.parent == own);
     for (pid, stat) in children {
         registry.entry(ProcessId { pid, started: stat.started }).or_insert(Role::Program);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -105,10 +106,10 @@ mod tests {
         let role = Role::Supervisor { session: Some("s1".to_owned()) };
         let (mut child, registration) = spawn(Command::new("sleep").arg("60"), role).unwrap();
         let id = registration.id();
-        assert!(id.exists() && !adopted().contains(&id));
+        assert!(id.exists() && !adopted().unwrap().contains(&id));
         assert_eq!(supervisors().get(&id), Some(&Some("s1".to_owned())));
         drop(registration);
-        assert!(adopted().contains(&id) && !supervisors().contains_key(&id));
+        assert!(adopted().unwrap().contains(&id) && !supervisors().contains_key(&id));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!id.exists());

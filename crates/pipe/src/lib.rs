@@ -1,7 +1,8 @@
 //! How a program is spoken to over pipes: [`process`] starts and ends it, [`lines`] and [`writer`] carry what is said,
-//! and [`pending`] knows who waits for a reply; [`talk`] puts these together. [`keeper`] is a small process in between, for those whose programs must
-//! not outlive them however they go; [`children`] registers what we started, [`reaper`] ends what does not end, and [`proc`] reads what
-//! the system knows of a process.
+//! and [`pending`] knows who waits for a reply; [`link`] puts these together for a protocol whose messages are lines. A
+//! [`supervisor`] is a small process in between, for owners whose programs must not outlive them however they end;
+//! [`children`] registers what we started, [`reaper`] ends what does not end, and [`proc`] reads what the system knows of a
+//! process.
 //!
 //! ```
 //! use std::time::Duration;
@@ -25,33 +26,34 @@
 
 pub mod children;
 mod find;
-pub mod keeper;
 mod leash;
 pub mod lines;
+pub mod link;
 pub mod pending;
 pub mod pidfd;
 pub mod proc;
 pub mod process;
 pub mod protocol;
 pub mod reaper;
-pub mod room;
+mod room;
 pub mod signals;
 pub mod supervisor;
 pub mod tail;
-pub mod talk;
+mod talk;
 pub mod tree;
 pub mod writer;
 
 pub use find::find;
 pub use leash::Leash;
 pub use lines::{Line, Lines};
+pub use link::Link;
 pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, Pending, Waiting};
 pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout};
 pub use reaper::Left;
 pub use supervisor::Supervisor;
 pub use tail::Tail;
-pub use talk::{Closed, Talk};
+pub use talk::Closed;
 pub use writer::Writer;
 
 #[cfg(not(target_os = "linux"))]

@@ -91,13 +91,26 @@ fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// Every process of the machine that can be read, by pid. Not atomic: processes start and end while it is taken.
-pub fn snapshot() -> HashMap<i32, Stat> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(|pid| Some((pid, Stat::of(pid).ok()?)))
-        .collect()
+/// Every process of the machine, by pid. Not atomic: processes start and end while it is taken. Fails when a process that
+/// exists cannot be read, for want of a descriptor for example: a snapshot without it would say that it has ended.
+pub fn snapshot() -> io::Result<HashMap<i32, Stat>> {
+    let mut processes = HashMap::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        match Stat::of(pid) {
+            Ok(stat) => drop(processes.insert(pid, stat)),
+            Err(error) if is_shortage(&error) => return Err(error),
+            // It has ended meanwhile, or is hidden from us.
+            Err(_) => {}
+        }
+    }
+    Ok(processes)
+}
+
+/// True for errors that say nothing about the file: there is no descriptor or no memory to open it with.
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(nix::libc::EMFILE | nix::libc::ENFILE | nix::libc::ENOMEM))
 }
 
 /// The first arguments of a process, the program's name first, from one read of at most 4 KiB: a process chooses how long its command
@@ -156,7 +169,7 @@ mod tests {
         let id = ProcessId::of(own).unwrap();
         assert!(id.exists());
         assert!(!ProcessId { started: id.started + 1, ..id }.exists(), "another process with the same pid");
-        assert_eq!(snapshot()[&own].started, id.started);
+        assert_eq!(snapshot().unwrap()[&own].started, id.started);
         assert_eq!(Stat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 pub use launch::{Launch, STDERR, StartError};
 use leader::{Leader, Program};
 
+use crate::leash::Hold;
 use crate::protocol::Order;
 use crate::tail::{Reading, Tail};
 use crate::tree::{KILL, TERMINATE};
@@ -39,7 +40,7 @@ pub enum Exit {
     Code(i32),
     /// By a signal of this number.
     Signal(i32),
-    /// Nobody saw how: its keeper was killed, or someone else waited for it in our place.
+    /// Nobody saw how: its supervisor was killed, or someone else waited for it in our place.
     Unknown,
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// A running program. Dropping it kills its process group, or with a keeper everything that it has started.
+/// A running program. Dropping it kills its process group, or with a supervisor everything that it has started.
 #[derive(Debug)]
 pub struct Child {
     /// What it reads, until somebody takes it.
@@ -75,13 +76,9 @@ pub struct Child {
     _reading: Reading,
     pid: i32,
     leader: Arc<Leader>,
-    fate: watch::Receiver<Fate>,
-}
-
-/// What has become of a program so far.
-#[derive(Debug, Clone, Copy, Default)]
-struct Fate {
-    exit: Option<Exit>,
+    exit: watch::Receiver<Option<Exit>>,
+    /// Dropped after the leader.
+    _hold: Option<Hold>,
 }
 
 impl Child {
@@ -92,15 +89,15 @@ impl Child {
 
     /// How it ended, if it has.
     pub fn exit(&self) -> Option<Exit> {
-        self.fate.borrow().exit
+        *self.exit.borrow()
     }
 
     /// Waits for its end. The future is on its own: it may be awaited by anybody, and does not hold the program.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
-        let mut fate = self.fate.clone();
+        let mut exit = self.exit.clone();
         async move {
-            match fate.wait_for(|fate| fate.exit.is_some()).await {
-                Ok(fate) => fate.exit.unwrap_or(Exit::Unknown),
+            match exit.wait_for(Option::is_some).await {
+                Ok(exit) => exit.unwrap_or(Exit::Unknown),
                 // Whoever watched has been dropped with its runtime.
                 Err(_) => Exit::Unknown,
             }
@@ -113,8 +110,8 @@ impl Child {
     }
 
     /// Ends it, and waits until nothing is left: its input is closed and it has `grace` to end by itself; then its group
-    /// gets TERM, has 1.5 seconds, and gets KILL. With a keeper everything that it has started gets these, also if it stopped
-    /// or killed its keeper; without one what has left the group stays. A future that is dropped kills.
+    /// gets TERM, has 1.5 seconds, and gets KILL. With a supervisor everything that it has started gets these, also if it
+    /// stopped or killed its supervisor; without one what has left the group stays. A future that is dropped kills.
     ///
     /// Whoever took `stdin` closes it before; otherwise the grace passes in vain. Whoever took `stdout` goes on reading:
     /// a program may have to say something before it can end.
@@ -125,11 +122,11 @@ impl Child {
         let ended = timeout(grace, exit).await.is_ok();
         tracing::debug!(pid = self.pid, by_itself = ended, "ending");
         match &*self.leader {
-            Leader::Supervisor(keeper) => {
+            Leader::Supervisor(supervisor) => {
                 if !ended {
-                    keeper.give(Order::End);
+                    supervisor.give(Order::End);
                 }
-                let left = keeper.ended().await;
+                let left = supervisor.ended().await;
                 if !left.is_empty() {
                     tracing::error!(pid = self.pid, "{left}");
                 }

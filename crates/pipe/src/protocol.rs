@@ -1,7 +1,6 @@
-//! What an owner and the small process between it and its program say to each other: orders of two bytes one way, lines
-//! of text the other. That process is a [keeper](crate::keeper) or, for a program in a terminal, a guard.
+//! Messages between an owner and its [supervisor](crate::supervisor): orders of two bytes one way, lines of text the other.
 
-/// What a keeper or guard is told.
+/// An order of the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// End the program and everything that it started, in steps.
@@ -37,7 +36,7 @@ impl Order {
     }
 }
 
-/// What it reports.
+/// A report of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// The program runs, with this process id.
@@ -52,8 +51,6 @@ pub enum Report {
     Exited(i32),
     /// A signal ended it.
     Killed(i32),
-    /// Nothing that it started is left.
-    Empty,
 }
 
 impl Report {
@@ -66,7 +63,6 @@ impl Report {
             Self::Continued => "continued 0\n".to_owned(),
             Self::Exited(code) => format!("exited {code}\n"),
             Self::Killed(signal) => format!("killed {signal}\n"),
-            Self::Empty => "empty 0\n".to_owned(),
         }
     }
 
@@ -81,7 +77,6 @@ impl Report {
             "continued" => Some(Self::Continued),
             "exited" => Some(Self::Exited(number)),
             "killed" => Some(Self::Killed(number)),
-            "empty" => Some(Self::Empty),
             _ => None,
         }
     }
@@ -103,7 +98,6 @@ mod tests {
             Report::Continued,
             Report::Exited(3),
             Report::Killed(9),
-            Report::Empty,
         ] {
             assert_eq!(Report::decode(report.encode().trim_end()), Some(report));
         }

@@ -42,7 +42,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// supervisor all the time cannot keep a processor busy with rounds.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// A pause takes at least this many times as long as the round before.
+/// A pause takes this many times as long as the round before, within bounds: the time of a round includes time in which this
+/// process was stopped.
 const PAUSE_PER_ROUND: u32 = 4;
 
 /// Longest wait for a verdict, should the reaper be kept from working.
@@ -155,9 +156,12 @@ impl Reaper {
         loop {
             self.wait(next);
             let begun = Instant::now();
-            next = self.round(begun);
+            next = self.round(begun).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the processes of the machine cannot be listed; it is tried again");
+                Some(begun + RETRY)
+            });
             self.rounds.send_modify(|rounds| *rounds += 1);
-            thread::sleep(SHORTEST_PAUSE.max(begun.elapsed() * PAUSE_PER_ROUND));
+            thread::sleep((begun.elapsed() * PAUSE_PER_ROUND).clamp(SHORTEST_PAUSE, RETRY));
         }
     }
 
@@ -230,7 +234,7 @@ impl Reaper {
             }
             state.adopts
         };
-        !adopts || (0..2).all(|_| children::adopted().is_empty())
+        !adopts || (0..2).all(|_| children::adopted().is_ok_and(|adopted| adopted.is_empty()))
     }
 
     /// Waits until nothing is left of some cases, or it is known what is.
@@ -267,7 +271,7 @@ impl Reaper {
 /// Makes this process a child subreaper: what outlives its supervisor becomes its child, and is ended at once. Children that it
 /// has already are left alone. To be called once, within a runtime of tokio, before anything is started.
 pub fn adopt_orphans() -> io::Result<()> {
-    children::register_inherited();
+    children::register_inherited()?;
     prctl::set_child_subreaper(true)?;
     let mut changes = tokio::signal::unix::signal(SignalKind::child())?;
     REAPER.state().adopts = true;

@@ -9,6 +9,9 @@ use tokio::task::AbortHandle;
 /// How much is read at once.
 const PIECE: usize = 16 * 1024;
 
+/// Limit for a line that [`MarkedLines`] gives. Longer ones are skipped.
+const MAX_MARKED_LINE_BYTES: usize = 16 * 1024;
+
 /// The last bytes of a stream that is read to its end, whether anybody looks or not. A bounded number is kept; when
 /// there are more, the oldest go.
 #[derive(Debug, Clone)]
@@ -80,6 +83,51 @@ impl Tail {
     pub async fn closed(&self) {
         let mut kept = self.kept.clone();
         while kept.changed().await.is_ok() {}
+    }
+}
+
+/// The lines of a [`Tail`] that contain a marker, as they are written. A reader that is too slow misses the oldest.
+#[derive(Debug)]
+pub(crate) struct MarkedLines {
+    tail: Tail,
+    marker: String,
+    /// Beginning of a line whose end has not been written yet.
+    partial: Vec<u8>,
+    /// The line under way is longer than it may be, or its beginning was missed.
+    skipping: bool,
+}
+
+impl MarkedLines {
+    pub fn new(tail: Tail, marker: String) -> Self {
+        Self { tail, marker, partial: Vec::new(), skipping: false }
+    }
+
+    /// The next lines, fit to be shown; there may be none among the bytes that were read. `None` at the end of the stream.
+    /// Cancel safe.
+    pub async fn next(&mut self) -> Option<Vec<String>> {
+        let before = self.tail.seen;
+        let bytes = self.tail.more().await?;
+        if self.tail.seen - before > bytes.len() as u64 {
+            self.partial.clear();
+            self.skipping = true;
+        }
+        let mut lines = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.skipping |= self.partial.len() + piece.len() > MAX_MARKED_LINE_BYTES;
+            if self.skipping {
+                self.partial.clear();
+            } else {
+                self.partial.extend_from_slice(piece);
+            }
+            if piece.ends_with(b"\n") {
+                let line = clean(&String::from_utf8_lossy(&std::mem::take(&mut self.partial)));
+                let line = line.trim_end();
+                if !std::mem::take(&mut self.skipping) && line.contains(&self.marker) {
+                    lines.push(line.to_owned());
+                }
+            }
+        }
+        Some(lines)
     }
 }
 
@@ -168,6 +216,37 @@ mod tests {
         assert_eq!(tail.more().await, None);
         tail.closed().await;
         assert_eq!((tail.text(), tail.total()), ("thr\u{e9}e".to_owned(), 14));
+    }
+
+    #[tokio::test]
+    async fn marked_lines_are_given_whole_and_others_are_dropped() {
+        let (mut program, stream) = tokio::io::duplex(64 * 1024);
+        let (tail, _reading) = Tail::of(stream, 64 * 1024);
+        let mut lines = MarkedLines::new(tail, "[WARN]".to_owned());
+        program.write_all(b"noise\n[WA").await.unwrap();
+        assert_eq!(lines.next().await, Some(Vec::new()));
+        program.write_all(b"RN] one\r\n[WARN] \x1b[1mtwo\x1b[0m\nmore [WARN").await.unwrap();
+        assert_eq!(lines.next().await, Some(vec!["[WARN] one".to_owned(), "[WARN] two".to_owned()]));
+        let long = format!("] {}\n[WARN] three\n", "x".repeat(MAX_MARKED_LINE_BYTES));
+        program.write_all(long.as_bytes()).await.unwrap();
+        drop(program);
+        let mut rest = Vec::new();
+        while let Some(lines) = lines.next().await {
+            rest.extend(lines);
+        }
+        assert_eq!(rest, ["[WARN] three"]);
+    }
+
+    #[tokio::test]
+    async fn a_line_whose_beginning_was_missed_is_skipped() {
+        let (mut program, stream) = tokio::io::duplex(1024);
+        let (tail, _reading) = Tail::of(stream, 16);
+        let mut lines = MarkedLines::new(tail.clone(), "!".to_owned());
+        program.write_all(b"! missed by far, and by more\n! kept\n").await.unwrap();
+        drop(program);
+        tail.closed().await;
+        assert_eq!(lines.next().await, Some(vec!["! kept".to_owned()]));
+        assert_eq!(lines.next().await, None);
     }
 
     #[tokio::test]

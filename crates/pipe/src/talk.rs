@@ -9,6 +9,7 @@ use tracing::debug;
 use crate::lines::{Line, Lines};
 use crate::process::{Child, Exit, Stdout};
 use crate::room::Room;
+use crate::tail::MarkedLines;
 use crate::writer::Writer;
 
 /// How long a program has to end by itself once its input is closed. Earlier, it may lose the last of what it keeps.
@@ -29,12 +30,63 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// In words, with the last of what it said.
+    /// In words, with the last line of its standard error. Log entries below the level of an error are skipped, and so is
+    /// everything that a program wrote that a signal has ended: it did not know of its end.
     pub fn reason(&self) -> String {
-        let said = self.stderr.trim();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        if last.is_empty() { format!("it {}", self.exit) } else { format!("it {}: {last}", self.exit) }
+        let last = match self.exit {
+            Exit::Signal(_) => None,
+            Exit::Code(_) | Exit::Unknown => last_words(&self.stderr),
+        };
+        match last {
+            Some(last) => format!("it {}: {last}", self.exit),
+            None => format!("it {}", self.exit),
+        }
     }
+}
+
+/// The last line that is neither part of a log entry below the level of an error nor a continuation of any entry, such as
+/// a stack trace.
+fn last_words(stderr: &str) -> Option<&str> {
+    let (mut last, mut in_entry) = (None, false);
+    for line in stderr.lines().filter(|line| !line.trim().is_empty()) {
+        let is_error = log_level(line);
+        let continues = line.starts_with([' ', '\t']) || line.chars().all(|one| "{}[](),;".contains(one));
+        in_entry = is_error.is_some() || (in_entry && continues);
+        if is_error.unwrap_or(!in_entry) {
+            last = Some(line.trim());
+        }
+    }
+    last
+}
+
+/// For the first line of a log entry, which begins with a time and names a level: whether that is the level of an error.
+fn log_level(line: &str) -> Option<bool> {
+    let mut words =
+        line.split(|one: char| one.is_whitespace() || "[]()|".contains(one)).filter(|word| !word.is_empty());
+    let first = words.next()?;
+    let is_date =
+        |word: &str| word.len() == 10 && word.is_ascii() && [4, 7].iter().all(|at| "-/".contains(&word[*at..=*at]));
+    let is_digit = |at: usize| first.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+    let is_time = |word: &str| word.as_bytes().get(2) == Some(&b':') && word.as_bytes().get(5) == Some(&b':');
+    let begins_with_time = is_digit(0) && is_digit(1) && (is_time(first) || first.get(..10).is_some_and(is_date));
+    if !begins_with_time {
+        return None;
+    }
+    // The time of day, a zone and a process id may come before the level.
+    words.take(4).find_map(|word| match word.trim_matches(|one: char| !one.is_ascii_alphanumeric()) {
+        "TRACE" | "DEBUG" | "LOG" | "INFO" | "NOTICE" | "WARN" | "WARNING" => Some(false),
+        "trace" | "debug" | "log" | "info" | "notice" | "warn" | "warning" => Some(false),
+        "ERROR" | "CRITICAL" | "FATAL" | "PANIC" | "error" | "critical" | "fatal" | "panic" => Some(true),
+        _ => None,
+    })
+}
+
+/// A line of the program.
+pub enum Heard<'a> {
+    /// On its standard output.
+    Stdout(Line<'a>),
+    /// On its standard error, with the marker of the launch.
+    Stderr(String),
 }
 
 /// What who speaks and who listens both hold.
@@ -59,16 +111,16 @@ impl Talk {
     }
 
     /// Hears every line until the program is gone, and ends it where that is wanted. While too much waits to be taken,
-    /// nothing is read, unless `urgent` says otherwise; [`Room::wake`] has it asked again.
+    /// nothing is read, unless `urgent` says otherwise; [`Room::wake`] has it asked again. Lines of standard error never
+    /// wait: those that come while too much waits are dropped.
     pub async fn listen(
         &self,
         child: Child,
-        stdout: Stdout,
-        longest_line: usize,
+        (stdout, stderr): (Lines<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
-        hear: impl FnMut(Line<'_>),
+        hear: impl FnMut(Heard<'_>),
     ) -> Closed {
-        let asked = self.hear(&child, Lines::new(stdout, longest_line), urgent, hear).await;
+        let asked = self.hear(&child, (stdout, stderr), urgent, hear).await;
         let stderr = child.stderr.clone();
         let exit = child.end(Duration::ZERO).await;
         self.writer.close();
@@ -80,9 +132,9 @@ impl Talk {
     async fn hear(
         &self,
         child: &Child,
-        mut lines: Lines<Stdout>,
+        (mut lines, mut stderr): (Lines<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
-        mut hear: impl FnMut(Line<'_>),
+        mut hear: impl FnMut(Heard<'_>),
     ) -> bool {
         let exited = child.exited();
         tokio::pin!(exited);
@@ -107,12 +159,24 @@ impl Talk {
                     deadline = Some(Instant::now() + LAST_WORDS);
                 }
                 line = lines.next(), if wanted => match line {
-                    Ok(Some(line)) => hear(line),
+                    Ok(Some(line)) => hear(Heard::Stdout(line)),
                     Ok(None) => return stopping,
                     Err(error) => {
                         debug!(%error, "its output cannot be read");
                         return stopping;
                     }
+                },
+                marked = next_marked(&mut stderr) => match marked {
+                    Some(marked) => {
+                        for line in marked {
+                            if self.room.is_full() {
+                                debug!("a line of standard error was dropped: too much waits to be taken");
+                                break;
+                            }
+                            hear(Heard::Stderr(line));
+                        }
+                    }
+                    None => stderr = None,
                 },
                 () = wait_until(deadline) => return stopping,
                 () = self.room.changed(), if !wanted => {}
@@ -121,9 +185,69 @@ impl Talk {
     }
 }
 
+/// Never ready without a stream.
+async fn next_marked(stderr: &mut Option<MarkedLines>) -> Option<Vec<String>> {
+    match stderr {
+        Some(lines) => lines.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 async fn wait_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(exit: Exit, stderr: &str) -> String {
+        Closed { exit, asked: false, stderr: stderr.to_owned() }.reason()
+    }
+
+    #[test]
+    fn the_reason_ends_with_the_last_line_of_standard_error() {
+        assert_eq!(reason(Exit::Code(3), "starting\nout of wheels\n\n"), "it exited with 3: out of wheels");
+        assert_eq!(reason(Exit::Code(3), " \n"), "it exited with 3");
+        assert_eq!(reason(Exit::Unknown, "  indented\n"), "it is gone: indented");
+    }
+
+    #[test]
+    fn a_signal_is_the_whole_reason() {
+        assert_eq!(reason(Exit::Signal(9), "out of wheels\n"), "it was ended by SIGKILL");
+    }
+
+    #[test]
+    fn log_entries_below_an_error_are_skipped_with_their_continuations() {
+        let warning = "[2026-11-18T01:23:48.249Z] [WARN] Attempt 2 failed with status 500. Retrying... _ApiError: {\n    \
+                       at throwErrorIfNotOK (file:///x.js:1:2)\n  status: 500\n}\n";
+        let debug = "[2026-11-18T01:23:49.249Z] [DEBUG] routing\n";
+        assert_eq!(reason(Exit::Code(1), &format!("{warning}{debug}")), "it exited with 1");
+        assert_eq!(
+            reason(Exit::Code(1), &format!("out of wheels\n{debug}{warning}")),
+            "it exited with 1: out of wheels"
+        );
+        assert_eq!(reason(Exit::Code(1), &format!("{warning}out of wheels\n")), "it exited with 1: out of wheels");
+        for line in [
+            "2026-11-18T01:23:48Z  WARN codex_core: slow",
+            "2026-11-18 01:23:48,123 - INFO - ready",
+            "01:23:48.123 debug: ready",
+            "2026/11/18 01:23:48 [notice] 12#12: ready",
+        ] {
+            assert_eq!(reason(Exit::Code(1), line), "it exited with 1", "{line}");
+        }
+    }
+
+    #[test]
+    fn errors_and_lines_without_a_time_are_kept() {
+        let error = "[2026-11-18T01:24:13.459Z] [ERROR] no wheels";
+        let text = format!("first\n{error} _ApiError: x\n    at y\n}}\n");
+        assert_eq!(reason(Exit::Code(1), &text), format!("it exited with 1: {error} _ApiError: x"));
+        for line in ["WARN no wheels", "2 wheels: info missing", "2026-11-18 no wheels", "é2345678-9", "12:34"] {
+            assert_eq!(reason(Exit::Code(1), line), format!("it exited with 1: {line}"));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Who descends from whom, and how all who descend from a process are ended.
 
 use std::collections::HashMap;
+use std::io;
 use std::time::{Duration, Instant};
 
 use nix::poll::PollTimeout;
@@ -76,10 +77,11 @@ impl Ending {
 }
 
 /// Every process below `root`, parents before children. Processes whose parent died hang below the nearest subreaper,
-/// so nothing that a keeper's program started is missing.
+/// so nothing that a supervisor's program started is missing.
 pub fn below(root: Pid) -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for (pid, stat) in proc::snapshot() {
+    // Whoever ends a tree looks again.
+    for (pid, stat) in proc::snapshot().unwrap_or_default() {
         children.entry(stat.parent).or_default().push(pid);
     }
     let mut found = vec![root.as_raw()];
@@ -93,13 +95,12 @@ pub fn below(root: Pid) -> Vec<Pid> {
     found.into_iter().skip(1).map(Pid::from_raw).collect()
 }
 
-/// Who runs in a process group. The dead that nobody has waited for do not count.
-pub fn group(leader: Pid) -> Vec<Pid> {
-    proc::snapshot()
-        .into_iter()
-        .filter(|(_, stat)| stat.group == leader.as_raw() && !stat.is_dead())
-        .map(|(pid, _)| Pid::from_raw(pid))
-        .collect()
+/// The living processes of a process group. The dead that nobody has waited for do not count.
+pub fn group(leader: Pid) -> io::Result<Vec<Pid>> {
+    let living = |(pid, stat): (i32, proc::Stat)| {
+        (stat.group == leader.as_raw() && !stat.is_dead()).then_some(Pid::from_raw(pid))
+    };
+    Ok(proc::snapshot()?.into_iter().filter_map(living).collect())
 }
 
 #[cfg(test)]
@@ -115,10 +116,10 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
         assert!(below(getpid()).contains(&pid));
-        assert_eq!(group(pid), [pid]);
+        assert_eq!(group(pid).unwrap(), [pid]);
         child.kill().unwrap();
         waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
-        assert_eq!(group(pid), []);
+        assert_eq!(group(pid).unwrap(), []);
         child.wait().unwrap();
     }
 }

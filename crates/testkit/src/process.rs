@@ -97,7 +97,9 @@ pub fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
 
 /// State letter and parent of a process, from `/proc/PID/stat`, whose second field may hold spaces and parentheses.
 fn stat(pid: Pid) -> Option<(char, Pid)> {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in it need not be UTF-8.
+    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let line = String::from_utf8_lossy(&line);
     let (_, rest) = line.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     let state = fields.next()?.chars().next()?;

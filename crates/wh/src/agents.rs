@@ -38,9 +38,10 @@ pub fn catalog(directory: &Path) -> Result<Catalog, Failure> {
 /// The catalogue with what these files say.
 pub fn with(files: &[AgentsFile]) -> Result<Catalog, Failure> {
     // Our own binary stands between wh and an agent's process, so that nothing of it outlives wh.
-    let keeper = wh_pipe::keeper::own_command();
-    let keeper = keeper.map_err(|error| Failure::new(code::FAILED, format!("wh cannot find itself: {error}")))?;
-    Catalog::with(Some(keeper), files, &|name| std::env::var_os(name)).map_err(|error| wrong(&error))
+    let supervisor = wh_pipe::supervisor::own_command();
+    let supervisor =
+        supervisor.map_err(|error| Failure::new(code::FAILED, format!("wh cannot find itself: {error}")))?;
+    Catalog::with(Some(supervisor), files, &|name| std::env::var_os(name)).map_err(|error| wrong(&error))
 }
 
 /// Says on standard error what a person should know of the catalogue.

@@ -26,11 +26,15 @@ mod waiting;
 use std::process::ExitCode;
 
 use clap::Parser;
+use wh_pipe::supervisor::{self, SupervisorKind};
+use wh_screen::pty;
 
 use commands::{Command, SpaceArguments};
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("wh needs Linux: the guard that keeps programs from outliving it rests on child subreapers and /proc");
+compile_error!(
+    "wh needs Linux: the supervisor that keeps programs from outliving it rests on child subreapers and /proc"
+);
 
 /// Puts any coding-agent CLI or terminal program under control: see its screen, type to it, answer it, wait for it.
 ///
@@ -59,14 +63,13 @@ struct Arguments {
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next();
-    if wh_pipe::keeper::is_keeper(first.as_deref()) {
-        return wh_pipe::keeper::run(arguments).unwrap_or(ExitCode::FAILURE);
-    }
-    if wh_screen::pty::is_guard(first.as_deref()) {
-        return match wh_screen::pty::guard::run(arguments) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        };
+    let supervised = match SupervisorKind::from_argument(first.as_deref()) {
+        Some(SupervisorKind::Pipes) => Some(supervisor::pipes::run(arguments)),
+        Some(SupervisorKind::Terminal) => Some(pty::front_end::run(arguments)),
+        None => None,
+    };
+    if let Some(code) = supervised {
+        return code.unwrap_or(ExitCode::FAILURE);
     }
     let arguments = Arguments::parse();
     let outcome = match arguments.command {

@@ -16,7 +16,8 @@ use tokio::sync::{mpsc, oneshot};
 use wh_client::{Attachment, FromTerminal, Look, Surface, ToTerminal};
 use wh_core::terminal::{Exit, Size};
 use wh_screen::modes::{Modes, MouseTracking};
-use wh_screen::pty::{guard, size_of};
+use wh_screen::pty::front_end::RESET;
+use wh_screen::pty::size_of;
 
 use crate::failure::code;
 
@@ -56,7 +57,7 @@ impl Person {
         self.size
     }
 
-    /// The terminal itself, for the guard to give back if we cannot.
+    /// The terminal itself, for the supervisor to give back if we cannot.
     pub fn terminal(&self) -> io::Result<OwnedFd> {
         io::stdin().as_fd().try_clone_to_owned()
     }
@@ -117,7 +118,7 @@ impl Attached {
             Err(_) => exit.signal().is_some(),
         };
         if left_on {
-            let _ = write_out(guard::RESET);
+            let _ = write_out(RESET);
         }
     }
 }
@@ -177,7 +178,7 @@ fn restore_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         give_back();
-        let _ = write_out(guard::RESET);
+        let _ = write_out(RESET);
         before(panic);
         std::process::exit(i32::from(code::FAILED));
     }));

@@ -15,6 +15,10 @@ const MOST_CALLS: usize = 4096;
 /// What is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
+    /// Stands before every key.
+    prefix: &'static str,
+    /// Calls are reported without their arguments.
+    derives_arguments: bool,
     keys: u64,
     growing: Option<Growing>,
     /// The calls of this turn by the agent's id.
@@ -45,9 +49,19 @@ pub(crate) enum Voice {
 }
 
 impl Items {
+    /// Items of an earlier conversation, with keys of their own.
+    pub fn recalled() -> Self {
+        Self { prefix: "recalled-", ..Self::default() }
+    }
+
+    /// Items of an agent that may report calls without their arguments.
+    pub fn new(derives_arguments: bool) -> Self {
+        Self { derives_arguments, ..Self::default() }
+    }
+
     fn key(&mut self, what: &str) -> String {
         self.keys += 1;
-        format!("{what}-{}", self.keys)
+        format!("{}{what}-{}", self.prefix, self.keys)
     }
 
     /// A turn begins: what was of the last one is not spoken of any more.
@@ -91,7 +105,8 @@ impl Items {
             }
             reports = self.settle();
             let key = self.key("call");
-            self.calls.insert(id.clone(), Call { key, told: Told::default(), status: ToolStatus::Pending });
+            let told = Told::new(self.derives_arguments);
+            self.calls.insert(id.clone(), Call { key, told, status: ToolStatus::Pending });
         }
         let Some(call) = self.calls.get_mut(&id) else { return reports };
         let told = change.status.is_some();
@@ -157,7 +172,7 @@ impl Call {
     /// It was reported: of what is long only that is remembered which is shown again, and of what is over nothing.
     fn settle(&mut self) {
         if self.status.is_over() {
-            self.told = Told::default();
+            self.told.clear();
         } else {
             self.told.settle();
         }

@@ -7,13 +7,11 @@ use wh_wire::acp::{PermissionKind, PermissionOption};
 
 use super::tools::Told;
 
-/// Something asked, until it is answered.
+/// A request of the agent that waits for an answer.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct Ask {
     /// The request, by the agent's id.
     pub id: Value,
-    /// What it asks.
-    pub question: Question,
     about: About,
 }
 
@@ -35,7 +33,7 @@ pub(super) fn declined() -> Value {
     json!({ "action": "decline" })
 }
 
-impl Open {
+impl Ask {
     /// A permission, with those of its options that may be offered. `None`: there are none.
     pub fn permission(
         id: Value,
@@ -43,7 +41,7 @@ impl Open {
         call: (&str, &Told),
         options: Vec<PermissionOption>,
         hidden: &[String],
-    ) -> Option<Self> {
+    ) -> Option<(Self, Question)> {
         let (call, told) = call;
         let options: Vec<Choice> = options
             .into_iter()
@@ -65,11 +63,11 @@ impl Open {
         let kind = QuestionKind::Permission;
         let question =
             Question { kind, title, details: told.details(), options, accepts_text: false, preselects: true };
-        Some(Self { id, question, about: About::Permission(call.to_owned()) })
+        Some((Self { id, about: About::Permission(call.to_owned()) }, question))
     }
 
     /// A form. `None`: it wants more than one thing, or none that can be asked here.
-    pub fn form(id: Value, agent: &str, params: &Value) -> Option<Self> {
+    pub fn form(id: Value, agent: &str, params: &Value) -> Option<(Self, Question)> {
         if params["mode"].as_str().is_some_and(|mode| mode != "form") {
             return None;
         }
@@ -100,12 +98,12 @@ impl Open {
             accepts_text,
             preselects: false,
         };
-        Some(Self { id, question, about: About::Form(field) })
+        Some((Self { id, about: About::Form(field) }, question))
     }
 
-    /// What to send, and what it means for the call that it is about.
-    pub fn answer(&self, answer: &Answer) -> (Value, Option<(&str, ToolStatus)>) {
-        let chosen = answer.option.as_deref().and_then(|id| self.question.option(id));
+    /// The result to send, and the status of the call that it is about.
+    pub fn answer(&self, question: &Question, answer: &Answer) -> (Value, Option<(&str, ToolStatus)>) {
+        let chosen = answer.option.as_deref().and_then(|id| question.option(id));
         match &self.about {
             About::Permission(call) => match chosen {
                 Some(option) => {
@@ -176,14 +174,14 @@ mod tests {
         told
     }
 
-    fn permission(hidden: &[&str]) -> Option<Open> {
+    fn permission(hidden: &[&str]) -> Option<(Ask, Question)> {
         let options: acp::PermissionRequest = acp::read(json!({"options": [
             {"optionId": "all", "name": "All", "kind": "allow_always"},
             {"optionId": "once", "name": "Once", "kind": "allow_once"},
             {"optionId": "no", "kind": "reject_once"},
             {"optionId": "odd", "kind": "odd"},
         ]}));
-        Open::permission(json!(0), "Gemini", ("t", &told()), options.options, &crate::program::owned(hidden))
+        Ask::permission(json!(0), "Gemini", ("t", &told()), options.options, &crate::program::owned(hidden))
     }
 
     fn option(id: &str) -> Answer {
@@ -192,22 +190,22 @@ mod tests {
 
     #[test]
     fn a_permission_has_the_agents_own_options() {
-        let open = permission(&["all"]).unwrap();
-        let ids: Vec<(&str, Meaning)> = open.question.options.iter().map(|it| (it.id.as_str(), it.meaning)).collect();
+        let (_, question) = permission(&["all"]).unwrap();
+        let ids: Vec<(&str, Meaning)> = question.options.iter().map(|it| (it.id.as_str(), it.meaning)).collect();
         assert_eq!(ids, [("once", Meaning::AllowOnce), ("no", Meaning::RejectOnce), ("odd", Meaning::Other)]);
-        assert_eq!(open.question.options[1].label, "no", "an option without a name is called by its id");
-        assert_eq!(open.question.details, [Detail::Command("touch x".to_owned())]);
+        assert_eq!(question.options[1].label, "no", "an option without a name is called by its id");
+        assert_eq!(question.details, [Detail::Command("touch x".to_owned())]);
         assert!(permission(&["all", "once", "no", "odd"]).is_none());
     }
 
     #[test]
     fn an_answer_selects_an_option() {
-        let open = permission(&[]).unwrap();
-        let (reply, decided) = open.answer(&option("once"));
+        let (ask, question) = permission(&[]).unwrap();
+        let (reply, decided) = ask.answer(&question, &option("once"));
         assert_eq!(reply, json!({"outcome": {"outcome": "selected", "optionId": "once"}}));
         assert_eq!(decided, Some(("t", ToolStatus::Running)));
-        assert_eq!(open.answer(&option("no")).1, Some(("t", ToolStatus::Denied)));
-        let (reply, decided) = open.answer(&option("nothing"));
+        assert_eq!(ask.answer(&question, &option("no")).1, Some(("t", ToolStatus::Denied)));
+        let (reply, decided) = ask.answer(&question, &option("nothing"));
         assert_eq!((reply, decided), (cancelled(), Some(("t", ToolStatus::Denied))));
     }
 
@@ -215,19 +213,22 @@ mod tests {
     fn a_form_of_one_field_is_a_question() {
         let form = |properties: Value| {
             let params = json!({"message": "Which?", "requestedSchema": {"properties": properties}});
-            Open::form(json!(1), "Gemini", &params)
+            Ask::form(json!(1), "Gemini", &params)
         };
-        let open = form(json!({"colour": {"type": "string", "enum": ["red", "blue"]}})).unwrap();
-        assert_eq!(open.answer(&option("blue")).0, json!({"action": "accept", "content": {"colour": "blue"}}));
-        assert_eq!(open.answer(&option("decline")).0, declined());
-        let open = form(json!({"n": {"type": "integer"}})).unwrap();
+        let (ask, question) = form(json!({"colour": {"type": "string", "enum": ["red", "blue"]}})).unwrap();
+        assert_eq!(
+            ask.answer(&question, &option("blue")).0,
+            json!({"action": "accept", "content": {"colour": "blue"}})
+        );
+        assert_eq!(ask.answer(&question, &option("decline")).0, declined());
+        let (ask, question) = form(json!({"n": {"type": "integer"}})).unwrap();
         let seven = Answer { option: None, text: Some("7".to_owned()) };
-        assert_eq!(open.answer(&seven).0, json!({"action": "accept", "content": {"n": 7}}));
-        let open = form(json!({"sure": {"type": "boolean"}})).unwrap();
-        assert_eq!(open.answer(&option("true")).0, json!({"action": "accept", "content": {"sure": true}}));
-        let open = form(json!({})).unwrap();
-        assert_eq!(open.answer(&option("accept")).0, json!({"action": "accept", "content": {}}));
+        assert_eq!(ask.answer(&question, &seven).0, json!({"action": "accept", "content": {"n": 7}}));
+        let (ask, question) = form(json!({"sure": {"type": "boolean"}})).unwrap();
+        assert_eq!(ask.answer(&question, &option("true")).0, json!({"action": "accept", "content": {"sure": true}}));
+        let (ask, question) = form(json!({})).unwrap();
+        assert_eq!(ask.answer(&question, &option("accept")).0, json!({"action": "accept", "content": {}}));
         assert!(form(json!({"a": {}, "b": {}})).is_none());
-        assert!(Open::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
+        assert!(Ask::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
     }
 }

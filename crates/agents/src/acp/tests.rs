@@ -15,9 +15,11 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::{Deed, Order, Outcome, Report};
 use wh_core::space::item::{Body, Level};
 
-use super::table::{Account, Authenticate, Entry, Quirks};
+use super::table::{Account, Authenticate, Entry, Protocol, Quirks};
 use super::*;
+use crate::port::Agent;
 use crate::program::Program;
+use crate::program_agent::ProgramAgent;
 
 /// What the scripts have in common. `next` reads a line and keeps its id, `reply` answers it, `say` and `update` are news.
 const PRELUDE: &str = r#"
@@ -33,10 +35,11 @@ hello() { next; reply "$HELLO"; next; reply "$SESSION"; }
 rest() { while read -r line; do echo "$line" >> heard; done; }
 "#;
 
-fn fake() -> Acp {
-    let entry = Entry {
+fn fake() -> Entry {
+    Entry {
         id: "fake".to_owned(),
         title: "Fake".to_owned(),
+        protocol: Protocol::Acp,
         program: Program::built_in(&["bash"], &["-c"], "get it"),
         version: vec!["--version".to_owned()],
         log_in: "say please".to_owned(),
@@ -48,8 +51,11 @@ fn fake() -> Acp {
             told: vec!["fake/told".to_owned()],
             ..Quirks::default()
         },
-    };
-    Acp { entry: Arc::new(entry), keeper: None }
+    }
+}
+
+async fn started(entry: Entry, start: Start) -> Result<Harness, StartError> {
+    ProgramAgent::new(entry, None).start(start).await
 }
 
 /// A script that runs as an agent.
@@ -69,7 +75,7 @@ impl Run {
         let mut start = Start::new(folder.path());
         start.arguments = vec![format!("{PRELUDE}{script}").into()];
         change(&mut start);
-        let harness = fake().start(start).await.unwrap();
+        let harness = started(fake(), start).await.unwrap();
         Self { harness, folder, turns: 0 }
     }
 

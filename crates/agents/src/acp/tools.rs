@@ -1,5 +1,7 @@
 //! Tool calls as cards: what is told of a call bit by bit, put together.
 
+mod derive;
+
 use serde_json::Value;
 use wh_core::space::bounds;
 use wh_core::space::item::{Output, ToolCall, ToolKind, ToolStatus};
@@ -8,12 +10,31 @@ use wh_wire::acp;
 
 /// A call as far as it was told.
 #[derive(Debug, Default)]
-pub(crate) struct Told(acp::ToolCall);
+pub(crate) struct Told {
+    call: acp::ToolCall,
+    /// The agent reports neither name nor arguments: they are derived.
+    derives: bool,
+    /// Description of the call, in place of its arguments. It is no output.
+    description: Option<String>,
+}
 
 impl Told {
+    /// A call of which nothing was told yet.
+    pub fn new(derives: bool) -> Self {
+        Self { derives, ..Self::default() }
+    }
+
+    /// Forgets what was told.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.derives);
+    }
+
     /// Takes what has changed.
-    pub fn merge(&mut self, change: acp::ToolCall) {
-        let told = &mut self.0;
+    pub fn merge(&mut self, mut change: acp::ToolCall) {
+        if self.derives {
+            self.take_description(&mut change);
+        }
+        let told = &mut self.call;
         told.tool_call_id = change.tool_call_id;
         take(&mut told.title, change.title);
         take(&mut told.name, change.name);
@@ -30,8 +51,15 @@ impl Told {
 
     /// Keeps of what is long only what is shown of it.
     pub fn settle(&mut self) {
-        if let Some(input) = &mut self.0.raw_input {
+        if let Some(input) = &mut self.call.raw_input {
             bounds::fit(input, bounds::SHOWN_OF_RESULT);
+        }
+        if let Some(text) = self.description.as_mut().filter(|text| text.len() > bounds::SHOWN_OF_RESULT) {
+            let mut end = bounds::SHOWN_OF_RESULT;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
         }
         let mut output = self.output();
         if !bounds::shorten(&mut output).is_empty() {
@@ -39,16 +67,16 @@ impl Told {
                 Output::Text(text) => acp::ToolContent::Content(acp::ContentBlock::Text(text)),
                 Output::Diff { path, old, new } => acp::ToolContent::Diff { path, old, new },
             };
-            self.0.content = Some(output.into_iter().map(content).collect());
+            self.call.content = Some(output.into_iter().map(content).collect());
         }
-        if let Some(raw) = &mut self.0.raw_output {
+        if let Some(raw) = &mut self.call.raw_output {
             bounds::fit(raw, bounds::SHOWN_OF_RESULT);
         }
     }
 
     /// How far the agent says it is.
     pub fn status(&self) -> ToolStatus {
-        match &self.0.status {
+        match &self.call.status {
             Some(acp::ToolStatus::InProgress) => ToolStatus::Running,
             Some(acp::ToolStatus::Completed) => ToolStatus::Completed,
             Some(acp::ToolStatus::Failed) => ToolStatus::Failed,
@@ -71,7 +99,7 @@ impl Told {
 
     /// The tool, or what kind of one it is where the agent does not say.
     fn name(&self) -> String {
-        let word = match &self.0.kind {
+        let word = match &self.call.kind {
             Some(acp::ToolKind::Other(word)) if !word.is_empty() => word.as_str(),
             Some(acp::ToolKind::Read) => "read",
             Some(acp::ToolKind::Edit) => "edit",
@@ -84,17 +112,18 @@ impl Told {
             Some(acp::ToolKind::SwitchMode) => "mode",
             Some(acp::ToolKind::Other(_)) | None => "tool",
         };
-        self.0.name.clone().unwrap_or_else(|| word.to_owned())
+        let derived = || self.derives.then(|| derive::name(&self.call.tool_call_id)).flatten().map(str::to_owned);
+        self.call.name.clone().or_else(derived).unwrap_or_else(|| word.to_owned())
     }
 
     /// What it does, in a line.
     pub fn title(&self) -> String {
-        let title = self.0.title.as_deref().and_then(|title| title.lines().next()).filter(|title| !title.is_empty());
+        let title = self.call.title.as_deref().and_then(|title| title.lines().next()).filter(|title| !title.is_empty());
         title.map_or_else(|| self.name(), str::to_owned)
     }
 
     pub fn kind(&self) -> ToolKind {
-        match self.0.kind {
+        match self.call.kind {
             Some(acp::ToolKind::Read) => ToolKind::Read,
             Some(acp::ToolKind::Edit | acp::ToolKind::Delete | acp::ToolKind::Move) => ToolKind::Edit,
             Some(acp::ToolKind::Execute) => ToolKind::Execute,
@@ -105,17 +134,33 @@ impl Told {
     }
 
     fn input(&self) -> Value {
-        self.0.raw_input.clone().unwrap_or_default()
+        let derived = || self.derives.then(|| derive::arguments(&self.call, self.description.as_deref())).flatten();
+        self.call.raw_input.clone().or_else(derived).unwrap_or_default()
+    }
+
+    /// Takes the texts out of the first report of a call that is not over: they describe the call.
+    fn take_description(&mut self, change: &mut acp::ToolCall) {
+        let is_over = matches!(change.status, Some(acp::ToolStatus::Completed | acp::ToolStatus::Failed));
+        let is_first = self.call.tool_call_id.is_empty() && !is_over;
+        let Some(content) = &mut change.content else { return };
+        content.retain(|piece| match piece {
+            acp::ToolContent::Content(acp::ContentBlock::Text(text)) if is_first && self.description.is_none() => {
+                self.description = Some(text.clone());
+                false
+            }
+            acp::ToolContent::Content(acp::ContentBlock::Text(text)) => self.description.as_ref() != Some(text),
+            _ => true,
+        });
     }
 
     fn content(&self) -> &[acp::ToolContent] {
-        self.0.content.as_deref().unwrap_or_default()
+        self.call.content.as_deref().unwrap_or_default()
     }
 
     fn output(&self) -> Vec<Output> {
         let mut outputs: Vec<Output> = self.content().iter().filter_map(shown).collect();
         if outputs.is_empty()
-            && let Some(text) = self.0.raw_output.as_ref().and_then(raw_text)
+            && let Some(text) = self.call.raw_output.as_ref().and_then(raw_text)
         {
             outputs.push(Output::Text(text));
         }
@@ -127,7 +172,7 @@ impl Told {
         if self.kind() != ToolKind::Execute {
             return None;
         }
-        let given = self.0.raw_input.as_ref().map(|input| &input["command"]);
+        let given = self.call.raw_input.as_ref().map(|input| &input["command"]);
         match given {
             Some(Value::String(command)) => Some(command.clone()),
             // A shell that is started for one line says nothing to a person; the line does.
@@ -135,7 +180,7 @@ impl Told {
                 [_, Value::String(flag), Value::String(line)] if flag == "-lc" || flag == "-c" => Some(line.clone()),
                 words => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
             },
-            _ => self.0.title.clone(),
+            _ => self.call.title.clone(),
         }
     }
 
@@ -146,14 +191,16 @@ impl Told {
             Output::Diff { path, old, new } => Detail::Diff { path, old, new },
             Output::Text(text) => Detail::Text(text),
         }));
+        let input = self.input();
+        // Arguments say more than their text does.
+        let is_arguments = |text: &&String| derive::parsed(text).is_some_and(|parsed| parsed == input);
+        details.extend(self.description.iter().filter(|text| !is_arguments(text)).cloned().map(Detail::Text));
         if !details.is_empty() {
             return details;
         }
-        let locations = self.0.locations.as_deref().unwrap_or_default();
+        let locations = self.call.locations.as_deref().unwrap_or_default();
         details.extend(locations.iter().map(|location| Detail::Path(location.path.clone())));
-        if details.is_empty()
-            && let Some(input) = self.0.raw_input.clone().filter(|input| !input.is_null())
-        {
+        if details.is_empty() && !input.is_null() {
             details.push(Detail::Input { tool: self.name(), input });
         }
         details
@@ -196,7 +243,10 @@ mod tests {
     use super::*;
 
     fn told(changes: &[Value]) -> Told {
-        let mut told = Told::default();
+        merged(Told::default(), changes)
+    }
+
+    fn merged(mut told: Told, changes: &[Value]) -> Told {
         changes.iter().for_each(|change| told.merge(acp::read(change.clone())));
         told
     }
@@ -279,5 +329,91 @@ mod tests {
         let told = told(&[json!({"toolCallId": "a", "rawOutput": {"formatted_output": "hi\n", "exit_code": 0}})]);
         assert_eq!(told.card(ToolStatus::Completed).output, [Output::Text("hi\n".to_owned())]);
         assert_eq!(told.card(ToolStatus::Completed).title, "tool");
+    }
+
+    /// A call of an agent that reports no arguments.
+    fn bare(changes: &[Value]) -> Told {
+        merged(Told::new(true), changes)
+    }
+
+    fn derived(changes: &[Value]) -> (String, Value) {
+        let card = bare(changes).card(ToolStatus::Running);
+        (card.name, card.input)
+    }
+
+    fn text(text: &str) -> Value {
+        json!([{"type": "content", "content": {"type": "text", "text": text}}])
+    }
+
+    fn shell() -> Value {
+        json!({"toolCallId": "run_shell_command__run_shell_command_1794965454030_0", "status": "pending",
+            "title": "touch x && printf 'a\\nb'\ntrue", "content": text("[current working directory /d] (run it)"),
+            "locations": [], "kind": "execute"})
+    }
+
+    #[test]
+    fn a_shell_call_without_arguments_has_its_title_as_command() {
+        let command = json!({"command": "touch x && printf 'a\\nb'\ntrue"});
+        assert_eq!(derived(&[shell()]), ("run_shell_command".to_owned(), command));
+        let details = bare(&[shell()]).details();
+        assert_eq!(details[1], Detail::Text("[current working directory /d] (run it)".to_owned()), "{details:?}");
+    }
+
+    #[test]
+    fn the_description_of_a_call_is_not_its_output() {
+        let id = "run_shell_command__run_shell_command_1794965454030_0";
+        let end = |content: Value| json!({"toolCallId": id, "status": "completed", "content": content});
+        let silent = bare(&[shell(), end(json!([]))]);
+        assert!(silent.card(ToolStatus::Completed).output.is_empty());
+        let loud = bare(&[shell(), end(text("two"))]);
+        assert_eq!(loud.card(ToolStatus::Completed).output, [Output::Text("two".to_owned())]);
+        let mut running = shell();
+        running["status"] = json!("in_progress");
+        assert!(bare(&[shell(), running]).card(ToolStatus::Running).output.is_empty(), "repeated");
+        let unannounced = bare(&[json!({"toolCallId": id, "status": "failed", "content": text("bad arguments")})]);
+        assert_eq!(unannounced.card(ToolStatus::Failed).output, [Output::Text("bad arguments".to_owned())]);
+    }
+
+    #[test]
+    fn files_are_arguments_by_their_location_with_the_new_text_of_a_change() {
+        let read = json!({"toolCallId": "read_file__read_file_1794965454850_0", "status": "in_progress", "title": "a.txt",
+            "content": [], "locations": [{"path": "/d/a.txt", "line": 1}], "kind": "read"});
+        assert_eq!(derived(&[read]), ("read_file".to_owned(), json!({"file_path": "/d/a.txt"})));
+        let write = json!({"toolCallId": "write_file__write_file_1_0", "status": "pending", "title": "Writing to new.txt",
+            "content": [], "locations": [{"path": "/d/new.txt"}], "kind": "edit"});
+        let diff = json!({"toolCallId": "write_file__write_file_1_0", "status": "completed",
+            "content": [{"type": "diff", "path": "new.txt", "oldText": "", "newText": "words"}]});
+        assert_eq!(derived(std::slice::from_ref(&write)).1, json!({"file_path": "/d/new.txt"}));
+        let whole = json!({"file_path": "/d/new.txt", "content": "words"});
+        assert_eq!(derived(&[write, diff]), ("write_file".to_owned(), whole));
+    }
+
+    #[test]
+    fn the_arguments_of_an_mcp_tool_are_its_first_content() {
+        let call = |content: &str| {
+            json!({"toolCallId": "mcp_desk_lamp__mcp_desk_lamp_1794965455741_0", "status": "pending",
+                "title": "lamp (desk MCP Server)", "content": text(content), "locations": [], "kind": "other"})
+        };
+        let input = json!({"on": true, "room": "attic"});
+        let told = bare(&[call(r#"{"on":true,"room":"attic"}"#)]);
+        let tool = "mcp_desk_lamp".to_owned();
+        assert_eq!(derived(&[call(r#"{"on":true,"room":"attic"}"#)]), (tool.clone(), input.clone()));
+        assert_eq!(told.details(), [Detail::Input { tool, input }]);
+        let omitted = "[Payload omitted due to length with parameters: a, b]";
+        let long = bare(&[call(omitted)]);
+        assert_eq!((long.input(), long.details()), (Value::Null, vec![Detail::Text(omitted.to_owned())]));
+        assert!(long.output().is_empty());
+    }
+
+    #[test]
+    fn arguments_are_derived_only_where_an_agent_sends_none_and_is_known_for_it() {
+        let plain = told(&[shell()]).card(ToolStatus::Pending);
+        assert_eq!((plain.name.as_str(), plain.input, plain.output.len()), ("execute", Value::Null, 1));
+        let mut given = shell();
+        given["rawInput"] = json!({"command": "x"});
+        given["name"] = json!("sh");
+        assert_eq!(derived(&[given]), ("sh".to_owned(), json!({"command": "x"})));
+        let search = json!({"toolCallId": "glob__glob_1_0", "kind": "search", "title": "'*.txt'", "content": []});
+        assert_eq!(derived(&[search]), ("glob".to_owned(), Value::Null));
     }
 }

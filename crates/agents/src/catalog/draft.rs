@@ -1,98 +1,48 @@
 //! An agent in the making: what wh knows of it by itself, changed by what each file says, in the order of the files.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use toml::Spanned;
 use wh_core::input::closest;
 
 use super::expand::{Variables, expand};
-use super::file::{AgentsFile, COMMON, Definition, FileError, Protocol, Section, Text, Variable, Words, is_of_acp};
-use crate::acp::table::{Account, Authenticate, Entry, Quirks};
-use crate::acp::{self, Acp};
-use crate::claude::Claude;
-use crate::codex::Codex;
-use crate::demo::{self, Demo};
-use crate::port::Agent;
-use crate::program::{Environment, Program};
+use super::file::{AgentsFile, COMMON, Definition, FileError, Section, Text, Variable, Words, is_of_acp};
+use crate::demo;
+use crate::program::{Environment, Program, owned};
+use crate::table::{self, Account, Authenticate, Entry, Protocol, Quirks};
 
 /// An agent, and the files that had a say in it.
 pub(super) struct Draft {
-    pub agent: Kind,
+    pub agent: Entry,
     pub files: Vec<PathBuf>,
 }
 
-pub(super) enum Kind {
-    Demo,
-    Claude(Claude),
-    Codex(Codex),
-    Acp(Box<Entry>),
-}
-
-/// Those that wh knows by itself.
-pub(super) fn built_in(keeper: Option<&Vec<OsString>>) -> Vec<Draft> {
-    let own = [Kind::Demo, Kind::Claude(Claude::new(keeper.cloned())), Kind::Codex(Codex::new(keeper.cloned()))];
-    let acp = acp::table::built_in().into_iter().map(|entry| Kind::Acp(Box::new(entry)));
-    own.into_iter().chain(acp).map(|agent| Draft { agent, files: Vec::new() }).collect()
+/// The built-in agents. The demo is a part of wh, and no file changes it.
+pub(super) fn built_in() -> Vec<Draft> {
+    table::built_in().into_iter().map(|agent| Draft { agent, files: Vec::new() }).collect()
 }
 
 /// Has a file change agents and add others.
-pub(super) fn apply(
-    drafts: &mut Vec<Draft>,
-    file: &AgentsFile,
-    keeper: Option<&Vec<OsString>>,
-    variables: Variables,
-) -> Result<(), FileError> {
+pub(super) fn apply(drafts: &mut Vec<Draft>, file: &AgentsFile, variables: Variables) -> Result<(), FileError> {
     for section in &file.sections {
-        let known = drafts.iter_mut().find(|draft| draft.agent.id() == section.id.get_ref());
         let hand = Hand { file, section, variables };
-        match known {
+        if section.id.get_ref() == demo::ID {
+            return Err(hand.wrong(&section.id, "the agent \"demo\" is a part of wh", "give it another name"));
+        }
+        match drafts.iter_mut().find(|draft| draft.agent.id == *section.id.get_ref()) {
             Some(draft) => {
                 hand.change(&mut draft.agent)?;
                 draft.files.push(file.path().to_owned());
             }
             None => {
-                let ids: Vec<&str> = drafts.iter().map(|draft| draft.agent.id()).collect();
-                let agent = hand.add(keeper, &ids)?;
+                let ids = drafts.iter().map(|draft| draft.agent.id.as_str());
+                let known: Vec<&str> = std::iter::once(demo::ID).chain(ids).collect();
+                let agent = hand.add(&known)?;
                 drafts.push(Draft { agent, files: vec![file.path().to_owned()] });
             }
         }
     }
     Ok(())
-}
-
-impl Draft {
-    /// The agent that it has come to.
-    pub fn agent(self, keeper: Option<&Vec<OsString>>) -> Arc<dyn Agent> {
-        match self.agent {
-            Kind::Demo => Arc::new(Demo::default()),
-            Kind::Claude(claude) => Arc::new(claude),
-            Kind::Codex(codex) => Arc::new(codex),
-            Kind::Acp(entry) => Arc::new(Acp { entry: Arc::new(*entry), keeper: keeper.cloned() }),
-        }
-    }
-}
-
-impl Kind {
-    pub fn id(&self) -> &str {
-        match self {
-            Self::Demo => demo::ID,
-            Self::Claude(claude) => &claude.id,
-            Self::Codex(codex) => &codex.id,
-            Self::Acp(entry) => &entry.id,
-        }
-    }
-
-    /// Its program; the demo has none.
-    pub fn program(&self) -> Option<&Program> {
-        match self {
-            Self::Demo => None,
-            Self::Claude(claude) => Some(&claude.program),
-            Self::Codex(codex) => Some(&codex.program),
-            Self::Acp(entry) => Some(&entry.program),
-        }
-    }
 }
 
 /// One section at work.
@@ -103,35 +53,21 @@ struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    fn change(&self, agent: &mut Kind) -> Result<(), FileError> {
-        let speaks = match agent {
-            Kind::Demo => {
-                return Err(self.wrong(&self.section.id, "the agent \"demo\" is a part of wh", "give it another name"));
-            }
-            Kind::Claude(_) => Protocol::Claude,
-            Kind::Codex(_) => Protocol::Codex,
-            Kind::Acp(_) => Protocol::Acp,
-        };
-        if let Some(protocol) = self.section.says.protocol.as_ref().filter(|protocol| *protocol.get_ref() != speaks) {
+    fn change(&self, agent: &mut Entry) -> Result<(), FileError> {
+        let said = self.section.says.protocol.as_ref();
+        if let Some(protocol) = said.filter(|protocol| *protocol.get_ref() != agent.protocol) {
             let wrong = format!("the agent {:?} does not speak that protocol", self.section.id.get_ref());
             return Err(self.wrong(protocol, wrong, "take the line out, or give the agent another name"));
         }
         self.fill(agent)
     }
 
-    fn add(&self, keeper: Option<&Vec<OsString>>, known: &[&str]) -> Result<Kind, FileError> {
+    fn add(&self, known: &[&str]) -> Result<Entry, FileError> {
         let (id, says) = (self.section.id.get_ref(), &self.section.says);
         let protocol = says.protocol.as_ref().map_or(Protocol::Acp, |protocol| *protocol.get_ref());
-        let mut agent = match protocol {
-            Protocol::Claude => {
-                let claude = Claude::new(keeper.cloned());
-                Kind::Claude(Claude { id: id.clone(), title: format!("{} ({id})", claude.title), ..claude })
-            }
-            Protocol::Codex => {
-                let codex = Codex::new(keeper.cloned());
-                Kind::Codex(Codex { id: id.clone(), title: format!("{} ({id})", codex.title), ..codex })
-            }
-            Protocol::Acp => Kind::Acp(Box::new(self.new_entry(known)?)),
+        let mut agent = match Entry::of(protocol) {
+            Some(like) => Entry { id: id.clone(), title: format!("{} ({id})", like.title), ..like },
+            None => self.new_entry(known)?,
         };
         self.fill(&mut agent)?;
         Ok(agent)
@@ -151,6 +87,7 @@ impl Hand<'_> {
         Ok(Entry {
             id: id.clone(),
             title: id.clone(),
+            protocol: Protocol::Acp,
             program: Program {
                 commands: Vec::new(),
                 arguments: Vec::new(),
@@ -158,7 +95,7 @@ impl Hand<'_> {
                 install: None,
                 file: None,
             },
-            version: vec!["--version".to_owned()],
+            version: owned(table::VERSION),
             log_in: format!("log in with the program of {id} itself"),
             account: Account::default(),
             authenticate: None,
@@ -167,24 +104,15 @@ impl Hand<'_> {
         })
     }
 
-    fn fill(&self, agent: &mut Kind) -> Result<(), FileError> {
-        let says = &self.section.says;
-        let (title, program) = match agent {
-            Kind::Demo => return Ok(()),
-            Kind::Claude(Claude { title, program, .. }) | Kind::Codex(Codex { title, program, .. }) => {
-                self.refuse_keys_of_acp()?;
-                (title, program)
-            }
-            Kind::Acp(entry) => (&mut entry.title, &mut entry.program),
-        };
-        if let Some(text) = &says.title {
-            *title = self.line(text)?;
+    fn fill(&self, agent: &mut Entry) -> Result<(), FileError> {
+        if agent.protocol != Protocol::Acp {
+            self.refuse_keys_of_acp()?;
         }
-        self.fill_program(program)?;
-        if let Kind::Acp(entry) = agent {
-            self.fill_entry(entry)?;
+        if let Some(text) = &self.section.says.title {
+            agent.title = self.line(text)?;
         }
-        Ok(())
+        self.fill_program(&mut agent.program)?;
+        self.fill_entry(agent)
     }
 
     fn refuse_keys_of_acp(&self) -> Result<(), FileError> {

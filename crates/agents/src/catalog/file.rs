@@ -12,6 +12,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wh_core::input::closest;
 
+use crate::table::Protocol;
+
 /// The keys of an agent, whatever it speaks.
 pub(super) const COMMON: [&str; 6] = ["protocol", "title", "command", "arguments", "environment", "install_hint"];
 
@@ -99,18 +101,6 @@ pub(super) struct Definition {
     pub authenticate: Option<Authenticate>,
     pub modes_skipping_permissions: Option<Vec<Text>>,
     pub quirks: Option<Quirks>,
-}
-
-/// What an agent speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Protocol {
-    /// The Agent Client Protocol.
-    Acp,
-    /// As Claude Code does.
-    Claude,
-    /// As Codex does.
-    Codex,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -1,7 +1,7 @@
 //! What a file about agents says, for somebody who has to decide whether to trust it: every key of it, with its words as
 //! they are written, and nothing that a terminal would obey.
 
-use super::file::{AgentsFile, Definition, Protocol, Text, Variable, Words};
+use super::file::{AgentsFile, Definition, Text, Variable, Words};
 
 /// What a file says of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +39,7 @@ fn lines(says: &Definition) -> Vec<(&'static str, String)> {
     } = says;
     let text = |text: &Option<Text>| text.as_ref().map(|text| format!("{:?}", text.get_ref()));
     let list = |list: &Option<Vec<Text>>| list.as_ref().map(|list| quoted(list));
-    let protocol = protocol.as_ref().map(|protocol| match protocol.get_ref() {
-        Protocol::Acp => "acp".to_owned(),
-        Protocol::Claude => "claude".to_owned(),
-        Protocol::Codex => "codex".to_owned(),
-    });
+    let protocol = protocol.as_ref().map(|protocol| protocol.get_ref().name().to_owned());
     let command = command.as_ref().map(|command| match command.get_ref() {
         Words::One(command) => format!("{command:?}"),
         Words::Several(commands) => quoted(commands),

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::draft::{self, Kind};
+use super::draft;
 use super::*;
-use crate::acp::table::Entry;
+use crate::table::{Entry, Protocol};
 
 fn variables(name: &str) -> Option<OsString> {
     match name {
@@ -20,19 +20,18 @@ fn read(path: &str, text: &str) -> AgentsFile {
 }
 
 /// What an agent is once these files have spoken.
-fn made(id: &str, files: &[AgentsFile]) -> Kind {
-    let mut drafts = draft::built_in(None);
+fn made(id: &str, files: &[AgentsFile]) -> Entry {
+    let mut drafts = draft::built_in();
     for file in files {
-        draft::apply(&mut drafts, file, None, &variables).unwrap_or_else(|error| panic!("{error}; {}", error.hint));
+        draft::apply(&mut drafts, file, &variables).unwrap_or_else(|error| panic!("{error}; {}", error.hint));
     }
-    drafts.into_iter().map(|draft| draft.agent).find(|agent| agent.id() == id).expect("it is there")
+    drafts.into_iter().map(|draft| draft.agent).find(|agent| agent.id == id).expect("it is there")
 }
 
 fn entry(id: &str, text: &str) -> Entry {
-    match made(id, &[read("/a.toml", text)]) {
-        Kind::Acp(entry) => *entry,
-        _ => panic!("{id} does not speak the Agent Client Protocol"),
-    }
+    let entry = made(id, &[read("/a.toml", text)]);
+    assert_eq!(entry.protocol, Protocol::Acp, "{id}");
+    entry
 }
 
 /// What is wrong with a file, where, and what to do.
@@ -151,7 +150,8 @@ fn claude_and_codex_can_be_moved_and_doubled() {
         protocol = "codex"
         command = "codex-next"
     "#;
-    let Kind::Claude(claude) = made("claude", &[read("/a.toml", text)]) else { panic!("it is Claude Code") };
+    let claude = made("claude", &[read("/a.toml", text)]);
+    assert_eq!(claude.protocol, Protocol::Claude);
     assert_eq!((claude.title.as_str(), &claude.program.commands[..]), ("Claude Code", &["/opt/claude".to_owned()][..]));
     assert_eq!(claude.program.arguments, ["--add-dir", "/srv"]);
     assert_eq!(claude.program.environment, [("CLAUDE_CONFIG_DIR".into(), Some("/home/me/c".into()))].into());
@@ -170,7 +170,8 @@ fn a_later_file_has_the_last_word_field_by_field() {
     let user = "[agents.mine]\ncommand = \"mine\"\narguments = [\"a\"]\nenvironment = { A = \"1\", B = \"1\" }\n";
     let project = "[agents.mine]\narguments = []\nenvironment = { B = \"2\" }\n[agents.other]\ncommand = \"other\"\n";
     let files = [read("/user.toml", user), read("/project.toml", project)];
-    let Kind::Acp(mine) = made("mine", &files) else { panic!("it speaks the Agent Client Protocol") };
+    let mine = made("mine", &files);
+    assert_eq!(mine.protocol, Protocol::Acp);
     assert_eq!((&mine.program.commands[..], mine.program.arguments.len()), (&["mine".to_owned()][..], 0));
     let environment = [("A".into(), Some("1".into())), ("B".into(), Some("2".into()))];
     assert_eq!(mine.program.environment, environment.into());

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use wh_claude::{Connection, Error};
 use wh_core::space::harness::Call;
 
-use super::harness::{Done, Live};
-use super::{LOG_IN, manage};
+use super::protocol::ClaudeProtocol;
+use super::{LOG_IN, TITLE, manage};
+use crate::driver::{Now, Step, Steps};
 use crate::port::Login;
-use crate::port::Unheard;
 
 /// The calls that it understands.
 pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "context", "rewind"];
@@ -29,83 +29,66 @@ impl Checkpoint {
     }
 }
 
-impl Live {
-    pub(super) async fn call(&mut self, id: u64, call: Call) -> Result<(), Unheard> {
-        match call {
-            Call::Clear => return self.command(id, "/clear").await,
-            Call::Compact { .. } => return self.command(id, "/compact").await,
-            Call::ReportStatus => self.status(id),
-            Call::Other { name, parameters } => {
-                let words: Vec<String> = parameters["words"]
-                    .as_array()
-                    .map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-                    .unwrap_or_default();
-                match name.as_str() {
-                    "mcp" => self.mcp(id, words),
-                    "context" => self.aside(move |connection| async move {
-                        Done::Called(id, spoken(connection.context_usage().await.map(|usage| context(&usage))))
-                    }),
-                    "rewind" => self.rewind(id, words),
-                    other => return self.called(id, Err(format!("Claude Code has no {other}"))).await,
+impl ClaudeProtocol {
+    pub(super) fn carry_out(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+        let (name, parameters) = match call {
+            Call::Clear => return self.own_command(id, "/clear", now, steps),
+            Call::Compact { .. } => return self.own_command(id, "/compact", now, steps),
+            Call::ReportStatus => return steps.push(Step::Aside(id, Box::pin(self.status()))),
+            Call::Other { name, parameters } => (name, parameters),
+            other => (wh_core::slash::call_name(&other).to_owned(), Value::Null),
+        };
+        let Some(connection) = self.connection() else { return steps.called(id, Err(format!("{TITLE} is gone"))) };
+        let words: Vec<String> = parameters["words"]
+            .as_array()
+            .map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+            .unwrap_or_default();
+        steps.push(Step::Aside(
+            id,
+            match name.as_str() {
+                "mcp" => Box::pin(mcp(connection, words)),
+                "context" => {
+                    Box::pin(async move { spoken(connection.context_usage().await.map(|usage| context(&usage))) })
                 }
-            }
-            other => {
-                let what = wh_core::slash::call_name(&other).to_owned();
-                return self.called(id, Err(format!("Claude Code has no {what}"))).await;
-            }
-        }
-        Ok(())
+                "rewind" => {
+                    let checkpoints = self.checkpoints.clone();
+                    Box::pin(async move { rewound(&connection, &checkpoints, &words).await })
+                }
+                other => return steps.called(id, Err(format!("{TITLE} has no {other}"))),
+            },
+        ));
     }
 
-    fn status(&self, id: u64) {
+    fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {
         let version = self.version.clone().unwrap_or_else(|| "unknown".to_owned());
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
         let launch = self.program.aside(&self.start.environment);
-        self.aside(move |_| async move {
+        async move {
             let login = match launch {
                 Some(launch) => manage::login(&launch).await,
                 None => Login::Unknown,
             };
-            let login = match login {
-                Login::Yes { account: Some(account) } => format!("logged in by {account}"),
-                Login::Yes { account: None } => "logged in".to_owned(),
-                Login::No => format!("not logged in: {LOG_IN}"),
-                Login::NotNeeded | Login::Unknown => "whether somebody is logged in is not known".to_owned(),
-            };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
-            let lines =
-                [format!("Claude Code {version}"), login, format!("model {}, mode {}", choice(model), choice(mode))];
-            Done::Called(id, Ok(Value::String(lines.join("\n"))))
-        });
-    }
-
-    fn mcp(&self, id: u64, words: Vec<String>) {
-        self.aside(move |connection| async move {
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let outcome = match words[..] {
-                [] => connection.mcp_status().await.map(|status| servers(&status)),
-                ["reconnect", server] => {
-                    connection.mcp_reconnect(server).await.map(|()| json!(format!("{server}: connected again")))
-                }
-                ["enable", server] => {
-                    connection.mcp_toggle(server, true).await.map(|()| json!(format!("{server}: on")))
-                }
-                ["disable", server] => {
-                    connection.mcp_toggle(server, false).await.map(|()| json!(format!("{server}: off")))
-                }
-                _ => return Done::Called(id, Err("say /mcp, or /mcp reconnect|enable|disable SERVER".to_owned())),
-            };
-            Done::Called(id, spoken(outcome))
-        });
-    }
-
-    /// Without words it lists; with a number it says what would change; `NUMBER now` does it.
-    fn rewind(&self, id: u64, words: Vec<String>) {
-        let checkpoints = self.checkpoints.clone();
-        self.aside(move |connection| async move { Done::Called(id, rewound(&connection, &checkpoints, &words).await) });
+            let chosen = format!("model {}, mode {}", choice(model), choice(mode));
+            Ok(Value::String([format!("{TITLE} {version}"), login.words(LOG_IN), chosen].join("\n")))
+        }
     }
 }
 
+async fn mcp(connection: Connection, words: Vec<String>) -> Result<Value, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    spoken(match words[..] {
+        [] => connection.mcp_status().await.map(|status| servers(&status)),
+        ["reconnect", server] => {
+            connection.mcp_reconnect(server).await.map(|()| json!(format!("{server}: connected again")))
+        }
+        ["enable", server] => connection.mcp_toggle(server, true).await.map(|()| json!(format!("{server}: on"))),
+        ["disable", server] => connection.mcp_toggle(server, false).await.map(|()| json!(format!("{server}: off"))),
+        _ => return Err("say /mcp, or /mcp reconnect|enable|disable SERVER".to_owned()),
+    })
+}
+
+/// Without words it lists the checkpoints; with a number it says what would change; `NUMBER now` does it.
 async fn rewound(connection: &Connection, checkpoints: &[Checkpoint], words: &[String]) -> Result<Value, String> {
     let Some(number) = words.first() else {
         if checkpoints.is_empty() {

@@ -9,26 +9,20 @@ use wh_wire::claude::{
 
 use super::tools;
 
-/// What is sent when a person says no and gives no reason.
-const NO: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
+/// Message of a refusal without a reason.
+const NO: &str = "The user does not want this tool to run. Do not try it again; go on without it, or ask.";
 
-/// Something asked, until it is answered: one question, or several that are answered together.
+/// Message of a refusal that ends the turn.
+const NO_AND_STOP: &str = "The user does not want this tool to run. Stop, and wait for what they say next.";
+
+/// Option that refuses and ends the turn.
+const STOP: &str = "deny-and-stop";
+
+/// A request of Claude Code that waits for an answer: one question, or several that are answered together.
 #[derive(Debug)]
 pub(super) struct Open {
     pub ask: Ask,
-    /// With the answers that have come.
-    pub parts: Vec<(Question, Option<Answer>)>,
-}
-
-/// The key of one of several questions.
-pub(super) fn key(request_id: &str, part: usize) -> String {
-    format!("{request_id}/{part}")
-}
-
-/// The question and the part that a key names.
-pub(super) fn parse(key: &str) -> Option<(&str, usize)> {
-    let (id, part) = key.rsplit_once('/')?;
-    Some((id, part.parse().ok()?))
+    pub questions: Vec<Question>,
 }
 
 impl Open {
@@ -43,21 +37,18 @@ impl Open {
             AskKind::Elicitation(wanted) => vec![elicitation(wanted)],
             _ => Vec::new(),
         };
-        let parts: Vec<_> = questions.into_iter().map(|question| (question, None)).collect();
-        (!parts.is_empty()).then_some(Self { ask, parts })
+        (!questions.is_empty()).then_some(Self { ask, questions })
     }
 
-    /// Takes one answer. Once all are there: what to send.
-    pub fn answer(&mut self, part: usize, answer: Answer) -> Option<wire::Answer> {
-        self.parts.get_mut(part)?.1 = Some(answer);
-        let answers: Vec<(&Question, &Answer)> =
-            self.parts.iter().map(|(question, answer)| Some((question, answer.as_ref()?))).collect::<Option<_>>()?;
-        Some(match &self.ask.kind {
-            AskKind::CanUseTool(tool) if tool.tool_name == "AskUserQuestion" => chosen(tool, &answers).into(),
-            AskKind::CanUseTool(tool) => decided(tool, answers.first()?.1).into(),
-            AskKind::Elicitation(wanted) => filled(wanted, answers.first()?.0, answers.first()?.1).into(),
-            _ => return None,
-        })
+    /// The answer to send, with one answer for each question.
+    pub fn answer(&self, answers: &[(Question, Answer)]) -> wire::Answer {
+        match (&self.ask.kind, answers.first()) {
+            (AskKind::CanUseTool(tool), _) if tool.tool_name == "AskUserQuestion" => chosen(tool, answers).into(),
+            (AskKind::CanUseTool(tool), Some((_, answer))) => decided(tool, answer).into(),
+            (AskKind::Elicitation(wanted), Some((question, answer))) => filled(wanted, question, answer).into(),
+            // Nothing else is asked.
+            _ => ElicitationResult { action: ElicitationAction::Decline, content: None }.into(),
+        }
     }
 
     /// Why this cannot be sent as an answer, if it cannot: a form of several fields takes JSON.
@@ -95,6 +86,7 @@ fn permission(ask: &CanUseTool) -> Question {
         }));
     }
     options.push(choice("deny", "No", Meaning::RejectOnce));
+    options.push(choice(STOP, "No, and stop", Meaning::RejectOnce));
     let preselects = !(ask.default_to_no || ask.requires_user_interaction);
     Question { kind: QuestionKind::Permission, title, details, options, accepts_text: true, preselects }
 }
@@ -157,10 +149,10 @@ fn decided(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
 
 fn denied(ask: &CanUseTool, answer: &Answer) -> PermissionResult {
     let reason = answer.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let stops = answer.option.as_deref() == Some(STOP);
     PermissionResult::Deny {
-        message: reason.unwrap_or(NO).to_owned(),
-        // Who says no and nothing else wants it to stop; who says why wants it to go on another way.
-        interrupt: reason.is_none().then_some(true),
+        message: reason.unwrap_or(if stops { NO_AND_STOP } else { NO }).to_owned(),
+        interrupt: stops.then_some(true),
         tool_use_id: ask.tool_use_id.clone(),
         decision_classification: Some("user_reject".to_owned()),
     }
@@ -205,7 +197,7 @@ fn choices(input: &Value) -> Vec<Question> {
         .collect()
 }
 
-fn chosen(ask: &CanUseTool, answers: &[(&Question, &Answer)]) -> PermissionResult {
+fn chosen(ask: &CanUseTool, answers: &[(Question, Answer)]) -> PermissionResult {
     let said = |answer: &Answer| answer.option.clone().or_else(|| answer.text.clone()).unwrap_or_default();
     let answers: Map<String, Value> =
         answers.iter().map(|(question, answer)| (question.title.clone(), json!(said(answer)))).collect();

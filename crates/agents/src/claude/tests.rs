@@ -11,6 +11,9 @@ use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
 use wh_core::space::question::Answer;
 
 use super::*;
+use crate::port::Agent;
+use crate::program_agent::ProgramAgent;
+use crate::table::Protocol;
 
 /// The beginning of each script. `next` reads a line and keeps its id, `reply` answers it, `hello` shakes hands. What it was
 /// started with is in `started`, a line a start, and what it has read in `heard`.
@@ -44,9 +47,9 @@ impl Run {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut start = Start::new(folder.path());
         change(&mut start);
-        let mut claude = Claude::new(None);
+        let mut claude = Entry::of(Protocol::Claude).unwrap();
         claude.program.commands = vec![program.to_str().unwrap().to_owned()];
-        let harness = claude.start(start).await.unwrap();
+        let harness = ProgramAgent::new(claude, None).start(start).await.unwrap();
         Self { harness, folder }
     }
 
@@ -118,6 +121,14 @@ impl Run {
 
 fn is_notice(report: &Report, words: &str) -> bool {
     matches!(report, Report::Notice(_, text) if text.contains(words))
+}
+
+#[test]
+fn its_options_name_the_session() {
+    let mut launch = Launch::new("sh");
+    launch.session = Some("s1".to_owned());
+    let options = format!("{:?}", conversation(&launch, &Start::new("/")).unwrap());
+    assert!(options.contains("owner_session: Some(\"s1\")"), "{options}");
 }
 
 #[tokio::test]

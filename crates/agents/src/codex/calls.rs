@@ -4,84 +4,76 @@ use serde_json::{Value, json};
 use wh_core::space::harness::Call;
 use wh_wire::codex::{self as wire, Account, McpServer};
 
-use super::harness::{Busy, Done, Live, is_unknown};
+use super::protocol::{Busy, CodexProtocol, Tag, is_unknown, place};
 use super::{LOG_IN, TITLE, manage};
+use crate::driver::{Now, Step, Steps};
 use crate::manage::run::run;
-use crate::port::{Login, Surroundings, Unheard};
+use crate::port::Surroundings;
+use crate::rpc::{self, Frame};
 
 /// The calls that it understands.
 pub(super) const CALLS: [&str; 5] = ["status", "clear", "compact", "restart", "mcp"];
 
-impl Live {
-    pub(super) async fn call(&mut self, id: u64, call: Call) -> Result<(), Unheard> {
-        match call {
-            Call::Clear | Call::Compact { .. } if self.works() => {
-                return self.refuse(id, "a turn runs; interrupt it first, or wait for its end".to_owned()).await;
+impl CodexProtocol {
+    pub(super) fn carry_out(&mut self, id: u64, call: Call, now: Now<'_>, steps: &mut Steps<Self>) {
+        let refused = match call {
+            Call::Clear | Call::Compact { .. } if now.prompted => {
+                "a turn runs; interrupt it first, or wait for its end".to_owned()
             }
-            Call::Clear | Call::Compact { .. } if self.busy.is_some() => {
-                return self.refuse(id, "it is at that already".to_owned()).await;
+            Call::Clear | Call::Compact { .. } if self.busy.is_some() => "it is at that already".to_owned(),
+            Call::Clear => {
+                // The old one stays where Codex keeps it.
+                let begin = Frame::request("thread/start", self.anew());
+                return self.occupy(Busy::Clearing, begin, Tag::Clear(id, self.thread.clone()), steps);
             }
-            Call::Clear => self.clear(id),
-            Call::Compact { .. } => self.compact(id),
-            Call::ReportStatus => self.report_status(id),
+            Call::Compact { .. } => {
+                let compact = Frame::request("thread/compact/start", json!({ "threadId": self.thread }));
+                return self.occupy(Busy::Compacting, compact, Tag::Compact(id), steps);
+            }
+            Call::ReportStatus => return steps.push(Step::Aside(id, Box::pin(self.status()))),
             Call::Other { name, parameters } => match name.as_str() {
                 "mcp" if parameters["words"].as_array().is_some_and(|words| !words.is_empty()) => {
-                    return self.refuse(id, format!("say /mcp; {TITLE} changes its servers by `codex mcp`")).await;
+                    format!("say /mcp; {TITLE} changes its servers by `codex mcp`")
                 }
-                "mcp" => self.mcp(id),
-                other => return self.refuse(id, format!("{TITLE} has no {other}")).await,
+                "mcp" => return steps.push(Step::Aside(id, Box::pin(self.mcp()))),
+                other => format!("{TITLE} has no {other}"),
             },
-            other => return self.refuse(id, format!("{TITLE} cannot do that: {other:?}")).await,
-        }
-        Ok(())
+            other => format!("{TITLE} has no {}", wh_core::slash::call_name(&other)),
+        };
+        steps.called(id, Err(refused));
     }
 
-    async fn refuse(&mut self, id: u64, why: String) -> Result<(), Unheard> {
-        self.called(id, Err(why)).await
+    /// Sends a request that has to be over before the next prompt.
+    fn occupy(&mut self, busy: Busy, frame: Frame, tag: Tag, steps: &mut Steps<Self>) {
+        self.busy = Some(busy);
+        steps.push(Step::Occupied(true));
+        steps.push(Step::Request(frame, tag));
     }
 
-    /// A new conversation in the same process; the old one stays where Codex keeps it.
-    fn clear(&mut self, id: u64) {
-        self.busy = Some(Busy::Clearing);
-        let (params, old) = (self.anew(), self.thread.clone());
-        self.aside(move |peer| async move {
-            let begun = peer.request("thread/start", params).await;
-            if begun.is_ok() {
-                // Whether it still tells of the old one does not matter: nobody listens.
-                let _ = peer.request("thread/unsubscribe", json!({ "threadId": old })).await;
-            }
-            Done::Cleared(id, begun)
-        });
-    }
-
-    fn compact(&mut self, id: u64) {
-        self.busy = Some(Busy::Compacting);
-        let params = json!({ "threadId": self.thread });
-        self.aside(move |peer| async move {
-            Done::Compacts(id, peer.request("thread/compact/start", params).await.map(drop))
-        });
-    }
-
-    fn report_status(&self, id: u64) {
+    fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {
         let version = self.version.clone().unwrap_or_else(|| "of an unknown version".to_owned());
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
-        let launch = self.launch.clone();
-        self.aside(move |peer| async move {
-            let login = match peer.request("account/read", json!({})).await {
-                Ok(reply) => account(&Account::read(&reply)),
-                Err(_) => words(&manage::login(&launch, &Surroundings::new(".")).await),
+        let (launch, link) = (self.launch.clone(), self.link());
+        async move {
+            let asked = match link {
+                Some(link) => rpc::request(&link, "account/read", json!({})).await.ok(),
+                None => None,
+            };
+            let login = match asked {
+                Some(reply) => account(&Account::read(&reply)),
+                None => manage::login(&launch, &Surroundings::new(".")).await.words(LOG_IN),
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "of its own".to_owned());
-            let lines =
-                [format!("{TITLE} {version}"), login, format!("model {}, mode {}", choice(model), choice(mode))];
-            Done::Called(id, Ok(json!(lines.join("\n"))))
-        });
+            let chosen = format!("model {}, mode {}", choice(model), choice(mode));
+            Ok(json!([format!("{TITLE} {version}"), login, chosen].join("\n")))
+        }
     }
 
-    fn mcp(&self, id: u64) {
-        let (launch, params) = (self.launch.clone(), json!({ "threadId": self.thread }));
-        self.aside(move |peer| async move {
-            let outcome = match peer.request("mcpServerStatus/list", params).await {
+    fn mcp(&self) -> impl Future<Output = Result<Value, String>> + use<> {
+        let (launch, link, params) = (self.launch.clone(), self.link(), json!({ "threadId": self.thread }));
+        async move {
+            let Some(link) = link else { return Err(format!("{TITLE} is gone")) };
+            match rpc::request(&link, "mcpServerStatus/list", params).await {
                 Ok(reply) => Ok(servers(&McpServer::list(&reply))),
                 Err(error) if is_unknown(&error) => run(&launch, &["mcp", "list"])
                     .await
@@ -89,14 +81,14 @@ impl Live {
                     .map(|said| json!(said.text()))
                     .map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
-            };
-            Done::Called(id, outcome)
-        });
+            }
+        }
     }
 
-    /// What a new conversation is begun with: the same place, and what was chosen.
+    /// The parameters of a new conversation: the same place, and the same choices.
     fn anew(&self) -> Value {
-        wire::start(&self.directory(), &self.choice().beginning(self.start.may_skip_permissions))
+        let directory = place(&self.start.directory);
+        wire::start(&directory, &self.choice.beginning(self.start.may_skip_permissions))
     }
 }
 
@@ -105,15 +97,6 @@ fn account(account: &Account) -> String {
         Some(by) => format!("logged in by {by}"),
         None if account.needed => format!("not logged in: {LOG_IN}"),
         None => "no login is needed for its provider".to_owned(),
-    }
-}
-
-fn words(login: &Login) -> String {
-    match login {
-        Login::Yes { account: Some(by) } => format!("logged in by {by}"),
-        Login::Yes { account: None } => "logged in".to_owned(),
-        Login::No => format!("not logged in: {LOG_IN}"),
-        Login::NotNeeded | Login::Unknown => "whether somebody is logged in is not known".to_owned(),
     }
 }
 

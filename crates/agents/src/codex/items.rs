@@ -60,7 +60,15 @@ impl Items {
                 let parts = if summary.is_empty() { content } else { summary };
                 self.words(id, true, parts.join("\n\n"), done)
             }
-            ItemKind::Command(command) => self.card(id, tools::command(&command, done), Vec::new(), done),
+            ItemKind::Command(command) => {
+                let mut reports = self.card(id, tools::command(&command, done), Vec::new(), done);
+                let omitted = command.output.as_deref().filter(|_| done).and_then(tools::omitted);
+                reports.extend(omitted.map(|bytes| {
+                    let text = format!("Codex left out {bytes} bytes of the output of a command; they cannot be shown");
+                    Report::Notice(Level::Warning, text)
+                }));
+                reports
+            }
             ItemKind::FileChange { changes, status } => {
                 let card = tools::changes(&changes, status, done);
                 self.card(id, card, changes, done)

@@ -5,7 +5,7 @@ use wh_core::space::harness::Named;
 use wh_wire::codex::{Sandbox, Started};
 
 use super::TITLE;
-use crate::port::StartError;
+use crate::port::{ALLOW_SKIPPING, StartError};
 
 /// Who is asked in all of them.
 pub(super) const PERSON: &str = "user";
@@ -71,7 +71,7 @@ pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static Mode, StartErr
         return Err(StartError::SkipsPermissions {
             agent: TITLE.to_owned(),
             mode: name.to_owned(),
-            hint: "start wh with --allow-skipping-permissions".to_owned(),
+            hint: ALLOW_SKIPPING.to_owned(),
         });
     }
     Ok(mode)

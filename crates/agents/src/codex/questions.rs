@@ -8,19 +8,18 @@ use wh_wire::codex::{
 
 use super::tools;
 
-/// Something asked, until it is answered: one question, or several that are answered together.
+/// A request of the server that waits for an answer: one question, or several that are answered together.
 #[derive(Debug)]
 pub(super) struct Open {
-    /// What the server calls it.
+    /// The server's id.
     pub id: Value,
     ask: Ask,
-    /// What the options of an approval stand for.
+    /// The decisions that the options of an approval stand for.
     decisions: Vec<(String, Decision)>,
-    /// With the answers that have come.
-    pub parts: Vec<(Question, Option<Answer>)>,
+    pub questions: Vec<Question>,
 }
 
-/// What to send, and what it means.
+/// A reply to the server, and its meaning.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reply {
     /// As the server wants it.
@@ -29,17 +28,6 @@ pub(super) struct Reply {
     pub allows: bool,
     /// Words of a person's own that go with a no.
     pub reason: Option<String>,
-}
-
-/// The key of one of several questions.
-pub(super) fn key(number: u64, part: usize) -> String {
-    format!("q{number}/{part}")
-}
-
-/// The question and the part that a key names.
-pub(super) fn parse(key: &str) -> Option<(u64, usize)> {
-    let (number, part) = key.strip_prefix('q')?.split_once('/')?;
-    Some((number.parse().ok()?, part.parse().ok()?))
 }
 
 fn choice(id: impl Into<String>, label: impl Into<String>, meaning: Meaning) -> Choice {
@@ -64,37 +52,35 @@ impl Open {
             Ask::Elicitation(wanted) => vec![elicitation(wanted)],
             Ask::Unknown { .. } => Vec::new(),
         };
-        let parts: Vec<_> = questions.into_iter().map(|question| (question, None)).collect();
-        (!parts.is_empty()).then_some(Self { id, ask, decisions, parts })
+        (!questions.is_empty()).then_some(Self { id, ask, decisions, questions })
     }
 
-    /// Takes one answer. Once all are there: what to send.
-    pub fn answer(&mut self, part: usize, answer: Answer) -> Option<Reply> {
-        self.parts.get_mut(part)?.1 = Some(answer);
-        let answers: Vec<&Answer> = self.parts.iter().map(|(_, answer)| answer.as_ref()).collect::<Option<_>>()?;
-        let (question, answer) = (&self.parts.first()?.0, *answers.first()?);
+    /// The reply to send, with one answer for each question.
+    pub fn answer(&self, answers: &[Answer]) -> Reply {
+        let none = Answer { option: None, text: None };
+        let (question, answer) = (self.questions.first(), answers.first().unwrap_or(&none));
         let option = answer.option.as_deref();
-        let allows = option.and_then(|id| question.option(id)).is_some_and(|option| option.meaning.allows());
-        let result = match &self.ask {
-            Ask::Command(_) | Ask::FileChange(_) => {
+        let chosen = option.and_then(|id| question?.option(id));
+        let allows = chosen.is_some_and(|option| option.meaning.allows());
+        let result = match (&self.ask, question) {
+            (Ask::Permissions(wanted), _) if allows => wanted.grant(option == Some("session")),
+            (Ask::Permissions(wanted), _) => wanted.refuse(),
+            (Ask::UserInput(input), _) => input.answer(answers.iter().map(said)),
+            (Ask::Elicitation(wanted), Some(question)) => filled(wanted, question, answer),
+            _ => {
                 let decision = self.decisions.iter().find(|(id, _)| option == Some(id));
                 decision.map_or(&Decision::Decline, |(_, decision)| decision).answer()
             }
-            Ask::Permissions(wanted) if allows => wanted.grant(option == Some("session")),
-            Ask::Permissions(wanted) => wanted.refuse(),
-            Ask::UserInput(input) => input.answer(answers.iter().map(|answer| said(answer))),
-            Ask::Elicitation(wanted) => filled(wanted, question, answer),
-            Ask::Unknown { .. } => return None,
         };
         let approval = !matches!(self.ask, Ask::UserInput(_) | Ask::Elicitation(_));
         let reason = answer.text.as_deref().map(str::trim).filter(|text| approval && !allows && !text.is_empty());
-        Some(Reply { result, allows, reason: reason.map(str::to_owned) })
+        Reply { result, allows, reason: reason.map(str::to_owned) }
     }
 
     /// Why this cannot be sent as an answer, if it cannot: a form of several fields takes JSON.
     pub fn objection(&self, part: usize, answer: &Answer) -> Option<String> {
-        let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some((question, _))) =
-            (&self.ask, self.parts.get(part))
+        let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some(question)) =
+            (&self.ask, self.questions.get(part))
         else {
             return None;
         };

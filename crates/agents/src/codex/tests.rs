@@ -10,8 +10,9 @@ use wh_core::space::item::{Body, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_pipe::Launch;
 
-use super::harness::{self, Ways};
+use super::protocol::CodexProtocol;
 use super::{SILENCE, modes};
+use crate::driver;
 use crate::port::{Harness, Start};
 
 /// The beginning of each script. It reads line by line, and leaves the method, the id and the whole of the last request
@@ -58,7 +59,8 @@ impl Bench {
         launch.directory = Some(directory.path().to_owned());
         let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions).unwrap());
         let (harness, inside) = Harness::new();
-        tokio::spawn(harness::run(Ways { launch, start, mode, inside, silence }));
+        let may_skip = start.may_skip_permissions;
+        tokio::spawn(driver::run(CodexProtocol::new(launch, start, mode, silence), may_skip, inside));
         Self { harness, directory }
     }
 
@@ -181,7 +183,7 @@ async fn half_a_line_and_then_death_fails_the_turn_and_the_next_goes_on() {
     bench.prompt("t1").await;
     let (outcome, _) = bench.ended().await;
     let Outcome::Failed(words) = outcome else { panic!("it failed") };
-    assert_eq!(words, "Codex is gone: it exited with 3: out of wheels");
+    assert_eq!(words, "cut_off: Codex is gone: it exited with 3: out of wheels");
     let told = bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("gone"))).await;
     assert!(notices(&told).contains("in the same conversation"));
     bench.prompt("t2").await;
@@ -521,6 +523,7 @@ async fn an_interrupted_turn_ends_also_when_nothing_more_is_said_of_it() {
 #[tokio::test]
 async fn an_interrupt_that_is_not_taken_is_told_to_have_failed() {
     let mut bench = Bench::new(DEAF);
+    bench.until(|report| matches!(report, Report::Ready(_))).await;
     bench.order(long("t1")).await;
     bench.order(Order::Interrupt).await;
     let (outcome, reports) = bench.ended().await;

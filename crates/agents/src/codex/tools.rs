@@ -182,6 +182,15 @@ pub(super) fn plan(explanation: Option<&str>, steps: &[PlanStep]) -> ToolCall {
     }
 }
 
+/// Bytes that Codex itself has left out of an output: it keeps the first and the last half of a mebibyte.
+pub(super) fn omitted(output: &str) -> Option<u64> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix("... ")?.strip_suffix(" bytes omitted ..."));
+    lines.filter_map(|number| number.parse().ok()).next().filter(|_| output.len() >= KEPT_BY_CODEX)
+}
+
+/// Bytes of an output that Codex keeps.
+const KEPT_BY_CODEX: usize = 1 << 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,5 +269,13 @@ mod tests {
         let card = plan(Some("because"), &steps);
         assert_eq!((card.title.as_str(), card.status), ("plan: 1 of 2 done", ToolStatus::Running));
         assert_eq!(card.output, [Output::Text("because\n[x] look\n[>] leap".to_owned())]);
+    }
+
+    #[test]
+    fn an_output_that_codex_has_cut_says_by_how_much() {
+        let half = "x".repeat(KEPT_BY_CODEX / 2);
+        assert_eq!(omitted(&format!("{half}\n... 240319 bytes omitted ...\n{half}")), Some(240_319));
+        assert_eq!(omitted("... 240319 bytes omitted ..."), None, "words of a short output");
+        assert_eq!(omitted(&half.repeat(2)), None);
     }
 }

@@ -2,7 +2,9 @@
 
 use wh_core::space::roster::{McpServer, ModelCard};
 
+use super::run::run;
 use crate::port::Login;
+use crate::table::management::Inquiry;
 
 /// `cursor-agent about`: a name and two or more spaces before each value. What is said of the version and of the person
 /// is known otherwise, and left out.
@@ -65,6 +67,16 @@ pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
         Some(McpServer { name: name.to_owned(), status: status.trim().to_owned(), reason })
     };
     said.lines().filter_map(server).collect()
+}
+
+/// Runs `cursor-agent status`.
+pub(crate) async fn login(inquiry: Inquiry<'_>) -> Login {
+    run(inquiry.launch, &["status"]).await.map_or(Login::Unknown, |said| status(&said.text()))
+}
+
+/// Runs `cursor-agent about`.
+pub(crate) async fn facts(inquiry: Inquiry<'_>) -> Vec<(String, String)> {
+    run(inquiry.launch, &["about"]).await.map(|said| about(&said.out)).unwrap_or_default()
 }
 
 #[cfg(test)]

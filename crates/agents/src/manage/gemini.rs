@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wh_core::space::roster::McpServer;
 
+use super::run::run;
 use super::{is_there, time, title};
-use crate::port::{Kept, Login, Surroundings};
+use crate::port::{Kept, Login, ManageError, Surroundings};
+use crate::table::management::Inquiry;
 
 /// Lines of a conversation that are looked at for what it is about.
 const LINES: usize = 100;
@@ -154,6 +156,16 @@ fn conversation(file: &Path, directory: &Path) -> Option<Kept> {
         at: written.or_else(|| time(head["lastUpdated"].as_str()?)),
         directory: Some(directory.to_owned()),
     })
+}
+
+/// The conversations in its files; where these are not to be read, those that its command lists.
+pub(crate) async fn kept(inquiry: Inquiry<'_>) -> Result<Vec<Kept>, ManageError> {
+    let here = inquiry.here.clone();
+    if let Ok(Some(kept)) = tokio::task::spawn_blocking(move || conversations(&here)).await {
+        return Ok(kept);
+    }
+    let said = run(inquiry.launch, &["--list-sessions"]).await?.well("gemini --list-sessions")?;
+    Ok(sessions(&said.text(), &inquiry.here.directory))
 }
 
 #[cfg(test)]

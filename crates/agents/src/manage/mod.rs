@@ -6,14 +6,16 @@ pub(crate) mod codex;
 pub(crate) mod cursor;
 pub(crate) mod gemini;
 pub mod login;
+pub(crate) mod opencode;
 pub(crate) mod run;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use wh_core::space::roster::{LoginMethod, LogoutDone};
 pub use wh_pipe::Launch;
 
-use crate::port::{ManageError, StartError};
+use crate::port::{Login, ManageError, StartError};
 
 /// How somebody logs in with an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,14 @@ pub enum LoginWay {
     },
     /// Not at all: it needs no login.
     NotNeeded,
+}
+
+impl LoginWay {
+    /// By a program with these arguments.
+    pub(crate) fn command(mut launch: Launch, arguments: &[impl AsRef<OsStr>], method: LoginMethod) -> Self {
+        launch.arguments = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
+        Self::Command { launch, method }
+    }
 }
 
 /// A logout that an agent does not have.
@@ -92,6 +102,11 @@ pub(crate) fn title(text: &str) -> Option<String> {
 /// A file that is there.
 pub(crate) fn is_there(path: Option<PathBuf>) -> bool {
     path.is_some_and(|path| path.metadata().is_ok_and(|facts| facts.len() > 0))
+}
+
+/// A login that shows by the file it is kept in.
+pub(crate) fn logged_in_by(file: Option<PathBuf>) -> Login {
+    if is_there(file) { Login::Yes { account: None } } else { Login::Unknown }
 }
 
 #[cfg(test)]

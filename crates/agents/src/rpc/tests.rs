@@ -1,10 +1,11 @@
 use super::*;
+use wh_pipe::link::Inbound;
 
 /// A program that answers as the script says; it has bash, so that it can read line by line.
-async fn peer(script: &str) -> (Peer, Events) {
+async fn peer(script: &str) -> (RpcLink, RpcEvents) {
     let mut launch = Launch::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];
-    Peer::start(&launch, Dialect::default()).await.unwrap()
+    start(&launch, JsonRpc { names_version: true }).await.unwrap()
 }
 
 #[tokio::test]
@@ -18,16 +19,19 @@ async fn both_sides_ask_with_ids_of_their_own() {
     let (peer, mut events) = peer(script).await;
     let asking = tokio::spawn({
         let peer = peer.clone();
-        async move { peer.request("start", json!({})).await }
+        async move { request(&peer, "start", json!({})).await }
     });
-    let Some(Incoming::Request { id, method, params }) = events.next().await else { panic!("a request") };
+    let Some(Inbound::Message(Incoming::Request { id, method, params })) = events.next().await else {
+        panic!("a request")
+    };
     assert_eq!((&id, method.as_str(), &params["n"]), (&json!(0), "ask/me", &json!(1)));
-    assert_eq!(peer.answer(&id, json!("yes")).await, Ok(true));
-    assert_eq!(peer.answer(&id, json!("again")).await, Ok(false), "it is answered once");
+    let answer = |result: &str| peer.send(Frame::Answer { id: id.clone(), result: json!(result) });
+    assert_eq!(answer("yes").await, Ok(true));
+    assert_eq!(answer("again").await, Ok(false), "it is answered once");
     let heard = asking.await.unwrap().unwrap();
     assert_eq!(heard["heard"], json!({"jsonrpc": "2.0", "id": 0, "result": "yes"}));
     peer.close();
-    assert!(matches!(events.next().await, Some(Incoming::Closed(closed)) if closed.asked));
+    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.asked));
 }
 
 #[tokio::test]
@@ -40,13 +44,15 @@ async fn an_error_is_told_and_an_unknown_method_is_refused() {
         echo "{\"method\":\"heard\",\"params\":$refusal}"
         read -r"#;
     let (peer, mut events) = peer(script).await;
-    let refused = peer.request("start", json!({})).await.unwrap_err();
+    let refused = request(&peer, "start", json!({})).await.unwrap_err();
     let expected =
         RpcError::Refused { code: -32000, message: "log in first".to_owned(), data: Some(json!({"how": "x"})) };
     assert_eq!(refused, expected);
-    let Some(Incoming::Request { id, method, .. }) = events.next().await else { panic!("a request") };
-    assert_eq!(peer.unknown(&id, &method).await, Ok(true));
-    let Some(Incoming::Notification { params, .. }) = events.next().await else { panic!("a notification") };
+    let Some(Inbound::Message(Incoming::Request { id, method, .. })) = events.next().await else { panic!("a request") };
+    assert_eq!(peer.send(Frame::unknown(id, &method)).await, Ok(true));
+    let Some(Inbound::Message(Incoming::Notification { params, .. })) = events.next().await else {
+        panic!("a notification")
+    };
     assert_eq!((&params["id"], &params["error"]["code"]), (&json!("a"), &json!(METHOD_NOT_FOUND)));
 }
 
@@ -56,15 +62,15 @@ async fn when_it_is_gone_everybody_is_told_at_once() {
     let requests: Vec<_> = ["one", "two"]
         .map(|method| {
             let peer = peer.clone();
-            tokio::spawn(async move { peer.request_within(method, json!({}), None).await })
+            tokio::spawn(async move { request(&peer, method, json!({})).await })
         })
         .into();
     for request in requests {
         let Err(RpcError::Gone(reason)) = request.await.unwrap() else { panic!("it is gone") };
         assert_eq!(&*reason, "it exited with 3: out of wheels");
     }
-    assert!(matches!(events.next().await, Some(Incoming::Closed(closed)) if !closed.asked));
-    assert!(matches!(peer.request("three", json!({})).await, Err(RpcError::Gone(_))));
+    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if !closed.asked));
+    assert!(matches!(request(&peer, "three", json!({})).await, Err(RpcError::Gone(_))));
 }
 
 #[tokio::test]
@@ -75,9 +81,9 @@ async fn who_waits_for_a_reply_need_not_read_what_comes_before_it() {
         echo '{"id":0,"result":"behind it all"}'
         read -r"#;
     let (peer, mut events) = peer(script).await;
-    assert_eq!(peer.request("start", json!({})).await, Ok(json!("behind it all")));
+    assert_eq!(request(&peer, "start", json!({})).await, Ok(json!("behind it all")));
     for _ in 0..2000 {
-        assert!(matches!(events.next().await, Some(Incoming::Notification { .. })));
+        assert!(matches!(events.next().await, Some(Inbound::Message(Incoming::Notification { .. }))));
     }
 }
 
@@ -86,9 +92,9 @@ async fn a_line_that_is_too_long_or_none_is_told_and_the_rest_goes_on() {
     let mut launch = Launch::new("bash");
     let script = r#"printf '{"method":"%0200d"}\n' 1; echo '{broken'; echo 'words'; echo '{"method":"good"}'; read -r"#;
     launch.arguments = vec!["-c".into(), script.into()];
-    let dialect = Dialect { longest_line: 100, ..Dialect::default() };
-    let (_peer, mut events) = Peer::start(&launch, dialect).await.unwrap();
-    assert_eq!(events.next().await, Some(Incoming::Skipped { bytes: 213 }));
-    assert!(matches!(events.next().await, Some(Incoming::Unreadable(_))));
-    assert!(matches!(events.next().await, Some(Incoming::Notification { method, .. }) if method == "good"));
+    let (_link, mut events) = Link::start(&launch, JsonRpc { names_version: true }, 100).await.unwrap();
+    assert!(matches!(events.next().await, Some(Inbound::Skipped { bytes: 213 })));
+    assert!(matches!(events.next().await, Some(Inbound::Message(Incoming::Unreadable(_)))));
+    let good = events.next().await;
+    assert!(matches!(good, Some(Inbound::Message(Incoming::Notification { method, .. })) if method == "good"));
 }

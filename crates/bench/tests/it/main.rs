@@ -87,3 +87,18 @@ fn the_real_agents_stand_beside_wh_where_they_are_installed() {
     let expected = [&agents[..], &agents, &agents, &["sh and an echo"], &spoken, &spoken].concat();
     assert_eq!(column(&table, 5), expected, "{table}");
 }
+
+#[test]
+fn interrupts_are_tried_with_a_real_agent_and_the_exit_code_tells_of_contradictions() {
+    let Some(mut bench) = bench() else { return };
+    if let Err(reason) = Lab::available() {
+        skip(&format!("interrupts of real agents, because {reason}; run crates/testkit/install-clis"));
+        return;
+    }
+    let arguments = ["interrupts", "--rounds=2", "--seed=1", "--agent=codex"];
+    let output = bench.args(arguments).output().expect("the trial runs");
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    let first = table.split("\n\n").next().unwrap_or_default();
+    assert_eq!((column(first, 1), column(first, 2)), (vec!["Codex"], vec!["2"]), "{table}");
+    assert_eq!(output.status.success(), column(first, 7) == ["0"], "{table}");
+}

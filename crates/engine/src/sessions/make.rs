@@ -41,7 +41,7 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
     if let Some(given) = &wanted.environment {
         withheld.extend(beside(given));
         environment.clone_from(given);
-        // What the caller says of its own session must not name the new one's.
+        // A caller inside a session passes its own variable; the new one is set below.
         environment.retain(|(name, _)| !means.withheld.contains(name) && name != SESSION_VARIABLE);
     }
     environment.push((SESSION_VARIABLE.into(), session.id.clone().into()));
@@ -52,6 +52,7 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
         directory: Some(wanted.directory.clone()),
         environment,
         withheld,
+        session: Some(session.id.clone()),
         size: wanted.size,
         terminal: None,
         screen: Some(means.screen),
@@ -105,6 +106,7 @@ pub(super) async fn harness(
     start.may_skip_permissions = *may_skip_permissions;
     start.arguments.clone_from(arguments);
     start.environment = environment(means, wanted);
+    start.session = Some(session.id.clone());
     start.environment.insert(SESSION_VARIABLE.into(), Some(session.id.clone().into()));
     if let Some((name, begun)) = resume {
         (start.resume, start.begun) = (Some(Resume::Named(name)), begun);

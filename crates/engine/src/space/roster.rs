@@ -58,6 +58,8 @@ pub(super) struct DeskState {
     pub(super) checked: HashMap<String, (Instant, Readiness)>,
     /// What an agent calls the conversation that we call so.
     names: HashMap<(String, String), String>,
+    /// Conversations that are part of this space already, by agent and the agent's name for them.
+    held_here: HashSet<(String, String)>,
     /// Who is being started.
     inviting: HashSet<String>,
     /// Logins that are under way, by agent.
@@ -80,6 +82,11 @@ impl Desk {
 
     pub(super) fn state(&self) -> MutexGuard<'_, DeskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a conversation is part of this space.
+    pub(super) fn note_conversation(&self, agent: &ParticipantId, name: &str) {
+        self.state().held_here.insert((agent.to_string(), name.to_owned()));
     }
 
     pub(super) fn here(&self) -> Surroundings {
@@ -217,7 +224,11 @@ impl Desk {
             None if present => return Ok(()),
             None => None,
         };
-        let start = Start { resume, ..self.roster.start.clone() };
+        let mut start = Start { resume, ..self.roster.start.clone() };
+        if let Some(Resume::Named(name)) = &start.resume {
+            // The space shows it already.
+            start.recalls &= !self.state().held_here.contains(&(id.to_owned(), name.clone()));
+        }
         let participant = ParticipantId::from(id);
         if present {
             let (gone, waiting) = oneshot::channel();

@@ -300,6 +300,7 @@ impl Task {
 
     /// What an agent calls its conversation goes to whoever keeps sessions, and past everybody else.
     fn keeps(&mut self, id: ParticipantId, name: Option<String>) {
+        name.iter().for_each(|name| self.desk.note_conversation(&id, name));
         self.kept.send_if_modified(|kept| match name {
             Some(name) => kept.insert(id, name.clone()).is_none_or(|before| before != name),
             None => kept.remove(&id).is_some(),

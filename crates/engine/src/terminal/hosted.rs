@@ -18,8 +18,8 @@ use wh_core::session::{Done, Refusal, Session};
 use wh_core::space::event::Event;
 use wh_core::space::state::Gauges;
 use wh_core::terminal::{Exit, Size};
-use wh_pipe::Supervisor;
-use wh_screen::pty::{Order, Program, Report, Reports, Terminal};
+use wh_pipe::supervisor::{Reports, Supervisor};
+use wh_screen::pty::{Order, Program, Report, Terminal};
 
 use super::recorder::{Recorder, RecordingSpec};
 use super::{Clock, ScreenSpec, keeper, task};
@@ -144,13 +144,13 @@ pub(super) struct Line {
 
 impl From<Program> for Line {
     fn from(program: Program) -> Self {
-        Self { terminal: program.terminal, behind: Behind::Program(Box::new((program.reports, program.guard))) }
+        Self { terminal: program.terminal, behind: Behind::Program(Box::new((program.reports, program.supervisor))) }
     }
 }
 
 /// Who is behind a terminal.
 pub(super) enum Behind {
-    /// A program with its guard.
+    /// A program with its supervisor.
     Program(Box<(Reports, Arc<Supervisor>)>),
     /// wh's own UI.
     Ui(Box<Ui>),

@@ -20,7 +20,8 @@ use wh_client::{Surface, Typed};
 use wh_core::session::{Fate, Session, Taken};
 use wh_core::terminal::{Exit, Size};
 use wh_pipe::Left;
-use wh_screen::pty::{self, Program, ProgramSpec, Report};
+use wh_pipe::supervisor::{self, NotStarted};
+use wh_screen::pty::{Program, ProgramSpec};
 
 pub use hosted::{Host, HostSpec, Hosted, host};
 pub use recorder::RecordingSpec;
@@ -36,6 +37,8 @@ pub struct TerminalSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// Variables that it must not see.
     pub withheld: Vec<OsString>,
+    /// Session of the daemon that it runs in; `None` outside a daemon.
+    pub session: Option<String>,
     /// The terminal's size.
     pub size: Size,
     /// The person's terminal, if one will be attached: the program's output waits for that.
@@ -134,26 +137,24 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let held = spec.terminal.is_some();
     let directory = spec.directory.map(enter).transpose()?;
     let mut running = Program::start(ProgramSpec {
-        guard: pty::own_binary().map_err(StartError::Terminal)?,
+        supervisor: supervisor::own_binary().map_err(StartError::Terminal)?,
         command: spec.command,
         directory,
         environment: spec.environment,
         withheld: spec.withheld,
+        session: spec.session,
         size: spec.size,
         terminal: spec.terminal,
     })
     .map_err(StartError::Terminal)?;
-    let pid = match running.reports.first().await.map_err(StartError::Terminal)? {
-        Report::Started(pid) => pid,
-        Report::Failed(errno) => {
-            return Err(StartError::Program { program, source: io::Error::from_raw_os_error(errno) });
-        }
-        _ => return Err(StartError::Terminal(io::Error::other("the guard process did not start"))),
-    };
+    let pid = running.reports.started().await.map_err(|error| match error {
+        NotStarted::Program(source) => StartError::Program { program, source },
+        NotStarted::Supervisor(_) => StartError::Terminal(io::Error::other(error)),
+    })?;
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
     let (tell_empty, empty) = oneshot::channel();
-    let nothing_left = running.guard.ended();
+    let nothing_left = running.supervisor.ended();
     tokio::spawn(async move { tell_empty.send(nothing_left.await) });
     let identity = task::Identity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
     let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::new(clock.instant));

@@ -291,7 +291,7 @@ impl Task {
             }
             Some(Report::Exited(code)) => self.exited(Exit::Code(code), now).await,
             Some(Report::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
-            Some(Report::Started(_) | Report::Failed(_) | Report::Empty) => {}
+            Some(Report::Started(_) | Report::Failed(_)) => {}
             None => {
                 self.guarded = false;
                 if !matches!(self.keeper.session.status().0, Status::Exited(_)) {

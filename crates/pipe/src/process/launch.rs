@@ -18,13 +18,12 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::leader::{Leader, Reports, watch_keeper, watch_program};
-use super::{Child, Fate};
+use super::leader::{Leader, watch_program, watch_supervisor};
+use super::{Child, Exit};
 use crate::Leash;
-use crate::children::{self, Role, SESSION_VARIABLE};
+use crate::children::{self, Role};
 use crate::find::{candidates, is_executable, names_a_place};
-use crate::protocol::Report;
-use crate::supervisor::Supervisor;
+use crate::supervisor::{NotStarted, Reports, Supervisor};
 use crate::tail::Tail;
 
 /// How much of a program's standard error is kept, unless told otherwise.
@@ -41,11 +40,17 @@ pub struct Launch {
     pub directory: Option<PathBuf>,
     /// What its environment has beside ours; `None` takes a variable away.
     pub environment: BTreeMap<OsString, Option<OsString>>,
-    /// The command of a [keeper](crate::keeper). Without one, the program's group ends with the [`Child`], but not when
-    /// we are killed.
-    pub keeper: Option<Vec<OsString>>,
+    /// Command of a [supervisor](crate::supervisor) for pipes. Without one, the program's group ends with the [`Child`], but
+    /// not when we are killed.
+    pub supervisor: Option<Vec<OsString>>,
+    /// Session of the owner that the supervisor is registered for: callers below the supervisor are traced to it, and end
+    /// with it.
+    pub session: Option<String>,
     /// How many bytes of its standard error are kept.
     pub stderr: usize,
+    /// Marks the lines of its standard error that a [`Link`](crate::Link) passes on as events: those that contain this
+    /// text. None are passed on when absent.
+    pub stderr_marker: Option<String>,
     /// What kills it, whoever else holds it.
     pub leash: Option<Leash>,
 }
@@ -59,8 +64,10 @@ impl fmt::Debug for Launch {
             .field("arguments", &self.arguments)
             .field("directory", &self.directory)
             .field("environment", &self.environment.keys().collect::<Vec<_>>())
-            .field("keeper", &self.keeper)
+            .field("supervisor", &self.supervisor)
+            .field("session", &self.session)
             .field("stderr", &self.stderr)
+            .field("stderr_marker", &self.stderr_marker)
             .finish()
     }
 }
@@ -87,9 +94,9 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
-    /// The keeper could not be started, or is none.
-    #[error("the keeper {command:?} does not work: {source}")]
-    Keeper {
+    /// The supervisor could not be started, or did not work.
+    #[error("the supervisor {command:?} does not work: {source}")]
+    Supervisor {
         /// What was to be run.
         command: OsString,
         /// What the system said.
@@ -106,15 +113,17 @@ pub enum StartError {
 }
 
 impl Launch {
-    /// This program, without arguments, where we run, without a keeper.
+    /// This program, without arguments, where we run, without a supervisor.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
             arguments: Vec::new(),
             directory: None,
             environment: BTreeMap::new(),
-            keeper: None,
+            supervisor: None,
+            session: None,
             stderr: STDERR,
+            stderr_marker: None,
             leash: None,
         }
     }
@@ -132,8 +141,8 @@ impl Launch {
                 return Err(StartError::Directory { path: directory.clone(), source });
             }
         }
-        let child = match &self.keeper {
-            Some(keeper) => self.start_kept(keeper, &place).await,
+        let child = match &self.supervisor {
+            Some(command) => self.start_supervised(command, &place).await,
             None => self.start_alone(&place),
         }?;
         if let Some(leash) = self.leash.clone() {
@@ -145,7 +154,7 @@ impl Launch {
                 }
             });
         }
-        tracing::debug!(pid = child.pid, program = %place.display(), kept = self.keeper.is_some(), "started");
+        tracing::debug!(pid = child.pid, program = %place.display(), supervised = self.supervisor.is_some(), "started");
         Ok(child)
     }
 
@@ -158,36 +167,37 @@ impl Launch {
         let pid = registration.id().raw();
         // From here on whatever fails, the leader ends what was started.
         let leader = Leader::program(registration);
-        let (tell, fate) = watch::channel(Fate::default());
+        let (tell, exit) = watch::channel(None);
         tokio::spawn(watch_program(leader.clone(), deaths, tell));
-        self.hold(&mut process, pid.as_raw(), leader, fate).map_err(failed)
+        self.hold(&mut process, pid.as_raw(), leader, exit).map_err(failed)
     }
 
-    async fn start_kept(&self, keeper: &[OsString], place: &Path) -> Result<Child, StartError> {
-        let command = keeper.first().cloned().unwrap_or_default();
-        let broken = |source| StartError::Keeper { command: command.clone(), source };
-        let (mut process, supervisor, mut reports) = self.spawn_keeper(keeper, place).map_err(broken)?;
-        let (tell, fate) = watch::channel(Fate::default());
-        let pid = match supervisor.first_report(reports.next()).await.map_err(broken)? {
-            Report::Started(pid) => pid,
-            Report::Failed(errno) => return Err(self.failed(place, io::Error::from_raw_os_error(errno))),
-            _ => return Err(broken(io::Error::other("it did not report that the program runs"))),
-        };
-        let leader = Arc::new(Leader::Supervisor(supervisor));
-        tokio::spawn(watch_keeper(leader.clone(), reports, tell));
-        self.hold(&mut process, pid, leader, fate).map_err(broken)
+    async fn start_supervised(&self, command: &[OsString], place: &Path) -> Result<Child, StartError> {
+        let first = command.first().cloned().unwrap_or_default();
+        let broken = |source| StartError::Supervisor { command: first.clone(), source };
+        let (mut process, supervisor, mut reports) = self.spawn_supervisor(command, place).map_err(broken)?;
+        let (tell, exit) = watch::channel(None);
+        let pid = reports.started().await.map_err(|error| match error {
+            NotStarted::Program(source) => self.failed(place, source),
+            NotStarted::Supervisor(source) => broken(source),
+        })?;
+        let child = self.hold(&mut process, pid, Arc::new(Leader::Supervisor(supervisor)), exit).map_err(broken)?;
+        tokio::spawn(watch_supervisor(reports, tell));
+        Ok(child)
     }
 
-    fn spawn_keeper(&self, keeper: &[OsString], place: &Path) -> io::Result<(process::Child, Supervisor, Reports)> {
-        let (first, rest) = keeper.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    fn spawn_supervisor(
+        &self,
+        command: &[OsString],
+        place: &Path,
+    ) -> io::Result<(process::Child, Arc<Supervisor>, Reports)> {
+        let (first, rest) = command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let (ours, theirs) = UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        let reports = Reports::new(ours.try_clone()?)?;
         let line = theirs.as_raw_fd();
         let mut command = Command::new(first);
         command.args(rest).arg(line.to_string()).arg(place).args(&self.arguments);
         self.set_up(&mut command);
-        let become_keeper = move || {
+        let lead_session = move || {
             setsid()?;
             // SAFETY: whoever spawns holds the descriptor open until the command has been spawned.
             let line = unsafe { BorrowedFd::borrow_raw(line) };
@@ -195,16 +205,10 @@ impl Launch {
             Ok(())
         };
         // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
-        unsafe { command.pre_exec(become_keeper) };
-        let role = Role::Supervisor { session: self.session() };
-        let (process, registration) = children::spawn(&mut command, role)?;
+        unsafe { command.pre_exec(lead_session) };
+        let started = Supervisor::start(&mut command, self.session.clone(), ours);
         drop(theirs);
-        Ok((process, Supervisor::new(registration, self.session(), ours), reports))
-    }
-
-    /// The session that it runs for, by the variable that whoever starts a session sets.
-    fn session(&self) -> Option<String> {
-        self.environment.get(OsStr::new(SESSION_VARIABLE))?.as_ref()?.to_str().map(str::to_owned)
+        started
     }
 
     fn set_up<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -225,14 +229,24 @@ impl Launch {
         process: &mut process::Child,
         pid: i32,
         leader: Arc<Leader>,
-        fate: watch::Receiver<Fate>,
+        exit: watch::Receiver<Option<Exit>>,
     ) -> io::Result<Child> {
         let missing = || io::Error::other("a pipe is missing");
         let stdin = pipe::Sender::from_owned_fd(OwnedFd::from(process.stdin.take().ok_or_else(missing)?))?;
         let stdout = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stdout.take().ok_or_else(missing)?))?;
         let stderr = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stderr.take().ok_or_else(missing)?))?;
         let (stderr, reading) = Tail::of(stderr, self.stderr);
-        Ok(Child { stdin: Some(stdin), stdout: Some(stdout), stderr, _reading: reading, pid, leader, fate })
+        let hold = self.leash.as_ref().map(Leash::hold);
+        Ok(Child {
+            stdin: Some(stdin),
+            stdout: Some(stdout),
+            stderr,
+            _reading: reading,
+            pid,
+            leader,
+            exit,
+            _hold: hold,
+        })
     }
 
     /// Where the program is. What it names by a place may be meant from the directory that it runs in.

@@ -1,7 +1,5 @@
-//! The process that we have started ourselves: the leader of the program's group, or the keeper.
+//! The process that we have started ourselves: the leader of the program's group, or the supervisor.
 
-use std::io;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use nix::errno::Errno;
@@ -10,18 +8,17 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 use tokio::sync::watch;
 
-use super::{Exit, Fate};
+use super::Exit;
 use crate::children::Registration;
-use crate::lines::{Line, Lines};
 use crate::protocol::{Order, Report};
-use crate::supervisor::Supervisor;
+use crate::supervisor::{Reports, Supervisor};
 use crate::tree;
 
 /// A child of ours: the program itself in a group of its own, or the supervisor that it runs under.
 #[derive(Debug)]
 pub(super) enum Leader {
     Program(Program),
-    Supervisor(Supervisor),
+    Supervisor(Arc<Supervisor>),
 }
 
 /// A program without a supervisor. While this exists it is not waited for, so that its id, and with it the id of its group,
@@ -93,7 +90,7 @@ impl Program {
     }
 
     pub(super) fn group_is_empty(&self) -> bool {
-        tree::group(self.pid).is_empty()
+        tree::group(self.pid).is_ok_and(|group| group.is_empty())
     }
 }
 
@@ -121,48 +118,24 @@ impl Drop for Program {
 pub(super) async fn watch_program(
     leader: Arc<Leader>,
     mut deaths: tokio::signal::unix::Signal,
-    fate: watch::Sender<Fate>,
+    tell: watch::Sender<Option<Exit>>,
 ) {
     let Leader::Program(program) = &*leader else { return };
     let exit = program.exited(&mut deaths).await;
-    fate.send_modify(|fate| fate.exit = Some(exit));
+    tell.send_replace(Some(exit));
 }
 
-/// What a keeper reports.
-#[derive(Debug)]
-pub(super) struct Reports(Lines<tokio::net::UnixStream>);
-
-impl Reports {
-    pub(super) fn new(line: UnixStream) -> io::Result<Self> {
-        Ok(Self(Lines::new(tokio::net::UnixStream::from_std(line)?, 64)))
-    }
-
-    /// The next report; `None` when the keeper is gone.
-    pub(super) async fn next(&mut self) -> Option<Report> {
-        while let Ok(Some(line)) = self.0.next().await {
-            let Line::Whole(line) = line else { continue };
-            if let Some(report) = std::str::from_utf8(line).ok().and_then(Report::decode) {
-                return Some(report);
-            }
-        }
-        None
-    }
-}
-
-/// Watches a program through its keeper.
-pub(super) async fn watch_keeper(leader: Arc<Leader>, mut reports: Reports, fate: watch::Sender<Fate>) {
-    let Leader::Supervisor(keeper) = &*leader else { return };
+/// Watches a program through its supervisor.
+pub(super) async fn watch_supervisor(mut reports: Reports, tell: watch::Sender<Option<Exit>>) {
     while let Some(report) = reports.next().await {
-        keeper.reported(&report);
         let exit = match report {
             Report::Exited(code) => Exit::Code(code),
             Report::Killed(signal) => Exit::Signal(signal),
             _ => continue,
         };
-        fate.send_modify(|fate| fate.exit = Some(exit));
+        tell.send_replace(Some(exit));
     }
-    keeper.line_closed().await;
-    fate.send_modify(|fate| {
-        fate.exit.get_or_insert(Exit::Unknown);
+    tell.send_modify(|exit| {
+        exit.get_or_insert(Exit::Unknown);
     });
 }

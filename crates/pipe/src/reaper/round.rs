@@ -1,6 +1,7 @@
 //! One round of the reaper: looks at every process, continues or ends what has to be, and says what is left.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -10,7 +11,7 @@ use super::{KILL_LIMIT, RETRY, Reaper, SHORTEST_PAUSE, Verdict};
 use crate::children;
 use crate::proc::{self, ProcessId, Stat};
 
-/// Walks until nothing that could fork is left unstopped; then everything is killed, whether or not that succeeded.
+/// Maximum number of walks that stop a tree. After the last one it is killed, stopped or not.
 const MAX_STOPPING_WALKS: usize = 16;
 
 /// Grace period for a supervisor to see that nothing is left below it, and to report that.
@@ -24,13 +25,13 @@ struct View {
 }
 
 impl View {
-    fn take(adopts: bool) -> Self {
-        let (processes, adopted) = if adopts { children::survey() } else { (proc::snapshot(), Vec::new()) };
+    fn take(adopts: bool) -> io::Result<Self> {
+        let (processes, adopted) = if adopts { children::survey()? } else { (proc::snapshot()?, Vec::new()) };
         let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
         for (pid, stat) in &processes {
             children.entry(stat.parent).or_default().push(*pid);
         }
-        Self { processes, children, adopted }
+        Ok(Self { processes, children, adopted })
     }
 
     fn stat(&self, id: ProcessId) -> Option<Stat> {
@@ -88,19 +89,19 @@ impl Plan {
 
 impl Reaper {
     /// Does what there is to do now. The result is the time of the next round, if there is to be one without a reason from
-    /// outside.
-    pub(super) fn round(&self, now: Instant) -> Option<Instant> {
+    /// outside. Fails, and decides nothing, when the processes cannot be listed.
+    pub(super) fn round(&self, now: Instant) -> io::Result<Option<Instant>> {
         let (known, adopts) = {
             let state = self.state();
             (state.cases.keys().copied().collect::<Vec<_>>(), state.adopts)
         };
-        let view = View::take(adopts);
+        let view = View::take(adopts)?;
         for orphan in view.adopted.iter().filter(|id| view.stat(**id).is_some_and(Stat::is_dead)) {
             let _ = waitpid(orphan.raw(), Some(WaitPidFlag::WNOHANG));
         }
         let plan = self.plan(&known, &view, now);
-        let (view, ended) = self.end(&plan, view, adopts);
-        self.judge(&known, &plan, &view, &ended, now)
+        let (view, ended) = self.end(&plan, view, adopts)?;
+        Ok(self.judge(&known, &plan, &view, &ended, now))
     }
 
     /// Continues the supervisors that were stopped, and finds what has to be ended.
@@ -131,7 +132,7 @@ impl Reaper {
 
     /// Stops and then kills what the plan names. The result is the last view and everything that was found; at least two walks
     /// looked for it.
-    fn end(&self, plan: &Plan, view: View, adopts: bool) -> (View, HashSet<ProcessId>) {
+    fn end(&self, plan: &Plan, view: View, adopts: bool) -> io::Result<(View, HashSet<ProcessId>)> {
         let mut view = view;
         let mut stopped = HashSet::new();
         let mut targets = plan.targets(&view);
@@ -144,14 +145,14 @@ impl Reaper {
                 let _ = (self.signal)(id, Signal::SIGSTOP);
                 stopped.insert(id);
             }
-            view = View::take(adopts);
+            view = View::take(adopts)?;
             targets = plan.targets(&view);
         }
         for id in &targets {
             let _ = (self.signal)(*id, Signal::SIGKILL);
         }
         stopped.extend(targets);
-        (view, stopped)
+        Ok((view, stopped))
     }
 
     /// Decides what has ended, and what is left after too long.

@@ -34,10 +34,10 @@ fn what_cannot_be_killed_is_named_until_it_is_gone() {
     *protected.lock().unwrap() = Some(sleeper);
     let begin = Instant::now();
     reaper.schedule(|_, _| true, begin);
-    assert!(reaper.round(begin).is_some(), "there is more to do");
+    assert!(reaper.round(begin).unwrap().is_some(), "there is more to do");
     assert_eq!(*verdicts.borrow(), Verdict::Open);
     eventually("the supervisor is gone and the rest is named", || {
-        reaper.round(begin + KILL_LIMIT);
+        reaper.round(begin + KILL_LIMIT).unwrap();
         (*verdicts.borrow() == Verdict::Left(vec![sleeper.pid])).then_some(())
     });
     assert!(!lives(id) && lives(sleeper));
@@ -45,7 +45,7 @@ fn what_cannot_be_killed_is_named_until_it_is_gone() {
 
     *protected.lock().unwrap() = None;
     eventually("nothing is left", || {
-        reaper.round(begin + KILL_LIMIT);
+        reaper.round(begin + KILL_LIMIT).unwrap();
         (*verdicts.borrow() == Verdict::Gone).then_some(())
     });
     assert!(!lives(sleeper) && !id.exists(), "it was waited for");
@@ -59,14 +59,14 @@ fn a_stopped_supervisor_is_continued_and_not_ended() {
     pidfd::signal(id, Signal::SIGSTOP).unwrap();
     let state = || crate::proc::Stat::of(id.pid).unwrap().state;
     eventually("it is stopped", || (state() == 'T').then_some(()));
-    assert_eq!(reaper.round(Instant::now()), None);
+    assert_eq!(reaper.round(Instant::now()).unwrap(), None);
     eventually("it is continued", || (state() != 'T').then_some(()));
     assert_eq!(*verdicts.borrow(), Verdict::Open);
     assert!(lives(sleeper));
 
     reaper.schedule(|_, _| true, Instant::now());
     eventually("nothing is left", || {
-        reaper.round(Instant::now());
+        reaper.round(Instant::now()).unwrap();
         (*verdicts.borrow() == Verdict::Gone).then_some(())
     });
     assert!(!lives(sleeper));
@@ -80,10 +80,10 @@ fn a_program_that_forks_all_the_time_is_ended() {
     eventually("it forks", || (crate::tree::below(id.raw()).len() > 20).then_some(()));
     let members = || crate::tree::below(id.raw());
     reaper.schedule(|_, _| true, Instant::now());
-    reaper.round(Instant::now());
+    reaper.round(Instant::now()).unwrap();
     let seen = members();
     eventually("nothing is left", || {
-        reaper.round(Instant::now());
+        reaper.round(Instant::now()).unwrap();
         (*verdicts.borrow() == Verdict::Gone).then_some(())
     });
     assert!(!lives(id));

@@ -6,9 +6,9 @@ use nix::unistd::Pid;
 use wh_pipe::{Exit, Launch, Signal};
 use wh_testkit::process::running;
 
-use crate::{LONG, SHORT, gone, kept, line, output, pid, script};
+use crate::{LONG, SHORT, gone, line, output, pid, script, supervised};
 
-const BOTH: [fn(&str) -> Launch; 2] = [script, kept];
+const BOTH: [fn(&str) -> Launch; 2] = [script, supervised];
 
 #[tokio::test]
 async fn how_it_ended_is_told_to_everybody_who_asks() {

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "in a test a panic is a verdict")]
 
 mod ending;
-mod keeping;
+mod shortage;
 mod starting;
+mod supervising;
 mod talking;
 
 use std::time::Duration;
@@ -27,9 +28,9 @@ fn script(script: &str) -> Launch {
     launch
 }
 
-/// A shell script as a program, with a keeper.
-fn kept(text: &str) -> Launch {
-    Launch { keeper: Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()]), ..script(text) }
+/// A shell script as a program, with a supervisor.
+fn supervised(text: &str) -> Launch {
+    Launch { supervisor: Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()]), ..script(text) }
 }
 
 fn output(child: &mut Child) -> Lines<Stdout> {

@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 
 use wh_pipe::{Exit, Launch, StartError};
 
-use crate::{LONG, kept, line, output, script};
+use crate::{LONG, line, output, script, supervised};
 
 #[tokio::test]
 async fn a_program_gets_its_arguments_directory_and_environment() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
-    for launch in [script as fn(&str) -> Launch, kept] {
+    for launch in [script as fn(&str) -> Launch, supervised] {
         let mut launch = launch("printf '%s\\n' \"$PWD\" \"$1\" \"$NEW\" \"${HOME-none}\"; env | grep -c WH_ || true");
         launch.arguments.extend(["sh".into(), "two words".into()]);
         launch.directory = Some(folder.clone());
@@ -31,8 +31,8 @@ async fn a_program_gets_its_arguments_directory_and_environment() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
-    for keeper in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
-        let mut launch = Launch { keeper, ..Launch::new("no-such-program") };
+    for supervisor in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
+        let mut launch = Launch { supervisor, ..Launch::new("no-such-program") };
         let error = launch.start().await.unwrap_err();
         assert!(matches!(&error, StartError::NotFound(name) if name == "no-such-program"), "{error:?}");
         assert_eq!(error.to_string(), "there is no program \"no-such-program\" on the path");
@@ -51,13 +51,13 @@ async fn a_program_that_cannot_be_run_is_told_from_one_that_is_not_there() {
     fs::write(&plain, "#!/bin/sh\n").unwrap();
     fs::write(&odd, "#!/no/such/interpreter\n").unwrap();
     fs::set_permissions(&odd, Permissions::from_mode(0o755)).unwrap();
-    for keeper in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
+    for supervisor in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
         for file in [&plain, &odd] {
-            let launch = Launch { keeper: keeper.clone(), ..Launch::new(file) };
+            let launch = Launch { supervisor: supervisor.clone(), ..Launch::new(file) };
             let error = launch.start().await.unwrap_err();
             assert!(matches!(&error, StartError::NotExecutable { path, .. } if path == file), "{error:?}");
         }
-        let error = Launch { directory: Some(plain.clone()), keeper, ..script("true") }.start().await.unwrap_err();
+        let error = Launch { directory: Some(plain.clone()), supervisor, ..script("true") }.start().await.unwrap_err();
         assert!(matches!(&error, StartError::Directory { path, .. } if *path == plain), "{error:?}");
     }
 }
@@ -73,10 +73,10 @@ async fn a_place_is_meant_from_the_directory_of_the_program() {
 }
 
 #[tokio::test]
-async fn a_keeper_that_does_not_work_is_named() {
-    for command in [vec![], vec!["/no/such/keeper".into()], vec!["true".into()]] {
-        let error = Launch { keeper: Some(command.clone()), ..script("true") }.start().await.unwrap_err();
-        assert!(matches!(error, StartError::Keeper { .. }), "{command:?}: {error:?}");
+async fn a_supervisor_that_does_not_work_is_named() {
+    for command in [vec![], vec!["/no/such/supervisor".into()], vec!["true".into()]] {
+        let error = Launch { supervisor: Some(command.clone()), ..script("true") }.start().await.unwrap_err();
+        assert!(matches!(error, StartError::Supervisor { .. }), "{command:?}: {error:?}");
     }
 }
 

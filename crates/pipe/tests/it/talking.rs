@@ -4,11 +4,11 @@ use std::io;
 
 use wh_pipe::{Exit, Launch, Line, Lines, Writer, lines};
 
-use crate::{LONG, kept, line, output, script};
+use crate::{LONG, line, output, script, supervised};
 
 #[tokio::test]
 async fn lines_go_in_and_come_back() {
-    for launch in [script as fn(&str) -> Launch, kept] {
+    for launch in [script as fn(&str) -> Launch, supervised] {
         let mut child = launch("exec cat").start().await.unwrap();
         let writer = Writer::new(child.stdin.take().unwrap());
         let mut lines = output(&mut child);
@@ -24,7 +24,7 @@ async fn lines_go_in_and_come_back() {
 
 #[tokio::test]
 async fn a_program_that_closes_its_output_early_lives_on() {
-    for launch in [script as fn(&str) -> Launch, kept] {
+    for launch in [script as fn(&str) -> Launch, supervised] {
         let mut child = launch("echo bye; exec >&-; read line; exit 3").start().await.unwrap();
         let mut lines = output(&mut child);
         assert_eq!(line(&mut lines).await.unwrap(), "bye");
@@ -36,7 +36,7 @@ async fn a_program_that_closes_its_output_early_lives_on() {
 
 #[tokio::test]
 async fn a_program_that_no_longer_reads_is_an_error_to_whoever_writes() {
-    for launch in [script as fn(&str) -> Launch, kept] {
+    for launch in [script as fn(&str) -> Launch, supervised] {
         let mut child = launch("exec <&-; echo closed; read never; exec sleep 1000").start().await.unwrap();
         let writer = Writer::new(child.stdin.take().unwrap());
         let mut lines = output(&mut child);
@@ -48,7 +48,7 @@ async fn a_program_that_no_longer_reads_is_an_error_to_whoever_writes() {
 
 #[tokio::test]
 async fn a_flood_on_standard_error_blocks_nothing_and_its_end_is_kept() {
-    for launch in [script as fn(&str) -> Launch, kept] {
+    for launch in [script as fn(&str) -> Launch, supervised] {
         let flood = "i=0; while [ $i -lt 2000 ]; do printf '%01000d\\n' $i >&2; i=$((i+1)); done; \
                      printf '\\033[31mlast \\377 words\\033[0m' >&2; echo done; read line; exit 1";
         let mut child = Launch { stderr: 10_000, ..launch(flood) }.start().await.unwrap();

@@ -39,17 +39,25 @@ impl Connection {
     /// Sends a request and reads its answer, also one that comes before the request is written to its end, and one that
     /// stands before a reset.
     pub fn send(&mut self, request: &Request) -> io::Result<Response> {
-        let bytes = request.encode(self.port);
+        let [response] = self.pipeline([request])?;
+        Ok(response)
+    }
+
+    /// Sends requests in one write and reads their answers. The server takes each request as soon as it has answered the
+    /// one before. All but the last need [`Request::keep_alive`].
+    pub fn pipeline<const N: usize>(&mut self, requests: [&Request; N]) -> io::Result<[Response; N]> {
+        let bytes = requests.map(|request| request.encode(self.port)).concat();
         let mut writer = self.reader.get_ref().try_clone()?;
         let (written, done) = mpsc::channel();
         std::thread::scope(|scope| {
             // What became of the writing is told by the answer: a server may well refuse before it has read everything.
             scope.spawn(move || written.send(writer.write_all(&bytes)));
-            let response = Response::read(&mut self.reader, request.method());
+            let responses: io::Result<Vec<Response>> =
+                requests.iter().map(|request| Response::read(&mut self.reader, request.method())).collect();
             if done.recv_timeout(GRACE).is_err() {
                 let _ = self.reader.get_ref().shutdown(Shutdown::Both);
             }
-            response
+            Ok(responses?.try_into().expect("each request has one answer"))
         })
     }
 }

@@ -63,7 +63,10 @@ fn streamed(reply: Reply) -> Stream {
             let words = if speech.words.is_empty() { vec![String::new()] } else { speech.words };
             for (index, word) in words.iter().enumerate() {
                 stream.data(&chunk(json!({"text": word}), index == last));
-                stream.pause(speech.pace);
+                // The last chunk ends the answer: a client may close the connection as soon as it has it.
+                if index != last {
+                    stream.pause(speech.pace);
+                }
             }
         }
     }

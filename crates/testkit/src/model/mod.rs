@@ -31,7 +31,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-pub use log::Logged;
+pub use log::{Logged, PromptStream, StreamEnd};
 
 use log::Log;
 
@@ -81,7 +81,18 @@ impl Model {
     /// The user text of each request so far that opened a turn: what the user sent, once for each time that the agent
     /// brought it up. Requests with a tool's result, and those of an agent on its own account (a title, say), are not in it.
     pub fn prompts(&self) -> Vec<String> {
-        self.log.all().into_iter().filter_map(|logged| logged.prompt).collect()
+        self.log.prompts()
+    }
+
+    /// The streamed answers so far to prompts that contain `words`, in the order of arrival.
+    pub fn streams(&self, words: &str) -> Vec<PromptStream> {
+        self.log.streams(words)
+    }
+
+    /// Drops the requests so far, not the streams. A request holds its whole conversation: those of a long trial take
+    /// hundreds of megabytes.
+    pub fn discard_requests(&self) {
+        self.log.discard_requests();
     }
 }
 

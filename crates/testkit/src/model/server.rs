@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::log::{Log, Logged};
 use super::turn::{Failure, Turn};
-use super::{anthropic, gemini, openai};
+use super::{anthropic, gemini, openai, stream};
 
 #[derive(Clone)]
 struct App {
@@ -47,6 +47,7 @@ async fn answer(State(app): State<App>, request: Request) -> Response {
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let asked = (head.method == Method::POST).then(|| Api::of(&head.uri)).flatten();
     let turn = asked.map(|api| api.read(&body));
+    let prompt = turn.as_ref().and_then(Turn::prompt);
 
     let text = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     app.log.push(Logged {
@@ -54,7 +55,7 @@ async fn answer(State(app): State<App>, request: Request) -> Response {
         path: head.uri.to_string(),
         headers: head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
         body: body.clone(),
-        prompt: turn.as_ref().and_then(Turn::prompt),
+        prompt: prompt.clone(),
     });
 
     if let Some(encoding) = head.headers.get(CONTENT_ENCODING).map(text).filter(|encoding| encoding != "identity") {
@@ -62,7 +63,13 @@ async fn answer(State(app): State<App>, request: Request) -> Response {
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, Json(error(&message))).into_response();
     }
     match asked.zip(turn) {
-        Some((api, turn)) => api.answer(&body, &turn, &app.project).into_response(),
+        Some((api, turn)) => {
+            let response = api.answer(&body, &turn, &app.project).into_response();
+            match prompt.filter(|_| stream::is_stream(&response)) {
+                Some(prompt) => response.map(|body| app.log.follow(prompt, body)),
+                None => response,
+            }
+        }
         None if head.uri.path().ends_with("/count_tokens") => Json(json!({"input_tokens": 10})).into_response(),
         None if head.uri.path().ends_with(":countTokens") => Json(json!({"totalTokens": 10})).into_response(),
         None if head.method == Method::POST => Json(json!({"ok": true})).into_response(),

@@ -15,6 +15,13 @@ use tokio::sync::mpsc;
 /// Events that wait for the client. When it is full the script waits: it is the client's reading that sets the pace.
 const DEPTH: usize = 16;
 
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// True for the response that a [`Stream`] becomes.
+pub(super) fn is_stream(response: &Response) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|value| value == EVENT_STREAM)
+}
+
 /// A stream of events, written down before it is played.
 #[derive(Default)]
 pub(super) struct Stream(Vec<Step>);
@@ -60,7 +67,7 @@ impl IntoResponse for Stream {
     fn into_response(self) -> Response {
         let (events, receiver) = mpsc::channel(DEPTH);
         tokio::spawn(self.play(events));
-        let headers = [(CONTENT_TYPE, "text/event-stream"), (CONNECTION, "close")];
+        let headers = [(CONTENT_TYPE, EVENT_STREAM), (CONNECTION, "close")];
         (headers, Body::new(Events(receiver))).into_response()
     }
 }

@@ -18,6 +18,7 @@ pub use client::{Claim, Client, Message, Tries};
 pub use house::{House, Target};
 pub use line::Line;
 
+use crate::chance::Chance;
 use crate::deadline;
 
 /// How long a client insists on one request before it is reported as having no end.
@@ -41,20 +42,6 @@ pub struct Plan {
     pub kills: usize,
     /// What chance is drawn from.
     pub seed: u64,
-}
-
-/// Chance that is the same for the same seed.
-struct Chance(u64);
-
-impl Chance {
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % end.max(1) as u64) as usize
-    }
 }
 
 impl Plan {

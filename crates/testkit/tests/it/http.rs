@@ -62,3 +62,12 @@ fn a_connection_is_kept_for_more_than_one_request() {
     assert_eq!(requests[1].header("origin"), Some("http://evil.example"));
     assert_eq!(requests[1].header("content-type"), None);
 }
+
+#[test]
+fn requests_sent_in_one_write_are_answered_in_their_order() {
+    let model = Model::start();
+    let (posted, listed) = (Request::post("/one", "{}").keep_alive(), Request::get("/two").keep_alive());
+    let answers = Connection::open(model.port()).unwrap().pipeline([&posted, &listed]).unwrap();
+    let expected = [serde_json::json!({"ok": true}), serde_json::json!({"data": [], "models": []})];
+    assert_eq!(answers.map(|answer| answer.json()), expected);
+}

@@ -1,8 +1,12 @@
 //! The scripted model, asked as the three vendors' clients ask.
 
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+
 use serde_json::{Value, json};
 use wh_testkit::Model;
 use wh_testkit::http::{Request, Response};
+use wh_testkit::model::StreamEnd;
 
 fn post(model: &Model, path: &str, body: &Value) -> Response {
     Request::post_json(path, body).send(model.port()).expect("the model answers")
@@ -24,7 +28,7 @@ fn joined(events: &[Value], pointer: &str) -> String {
 mod anthropic {
     use super::*;
 
-    fn asked(text: &str, stream: bool) -> Value {
+    pub(super) fn asked(text: &str, stream: bool) -> Value {
         json!({
             "model": "claude-x",
             "stream": stream,
@@ -110,7 +114,7 @@ mod anthropic {
 mod openai {
     use super::*;
 
-    fn asked(text: &str) -> Value {
+    pub(super) fn asked(text: &str) -> Value {
         json!({
             "model": "gpt-x",
             "stream": true,
@@ -171,11 +175,11 @@ mod openai {
 mod gemini {
     use super::*;
 
-    const STREAM: &str = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
+    pub(super) const STREAM: &str = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
     const WHOLE: &str = "/v1beta/models/gemini-2.5-flash:generateContent";
     const TEXT: &str = "/candidates/0/content/parts/0/text";
 
-    fn asked(text: &str) -> Value {
+    pub(super) fn asked(text: &str) -> Value {
         json!({
             "contents": [{"role": "user", "parts": [{"text": text}]}],
             "tools": [{"functionDeclarations": [{"name": "run_shell_command"}]}],
@@ -224,4 +228,42 @@ fn a_model_ends_while_it_still_speaks() {
     wh_testkit::eventually("the request is in", || model.requests().pop());
     drop(model);
     assert!(client.join().unwrap().is_err(), "the stream was cut");
+}
+
+/// The first bytes of a streamed answer, and the connection that the rest comes on.
+fn begun(model: &Model, path: &str, body: &Value) -> TcpStream {
+    let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, model.port())).unwrap();
+    let body = body.to_string();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: model\r\nContent-Length: {}\r\n\r\n", body.len());
+    connection.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    connection.read_exact(&mut [0; 64]).unwrap();
+    connection
+}
+
+#[test]
+fn a_stream_is_logged_as_complete_or_as_cut() {
+    let model = Model::start();
+    for name in ["anthropic", "openai", "gemini"] {
+        let (whole, cut) = (format!("whole-{name}"), format!("cut-{name}"));
+        let asked = |order: &str| match name {
+            "anthropic" => ("/v1/messages", anthropic::asked(order, true)),
+            "openai" => ("/v1/responses", openai::asked(order)),
+            _ => (gemini::STREAM, gemini::asked(order)),
+        };
+        let end = |words: &str| match &model.streams(words)[..] {
+            [stream] => stream.end,
+            streams => panic!("one stream and not {streams:?}"),
+        };
+        let (path, body) = asked(&format!("slow: 2 {whole}"));
+        assert_eq!(post(&model, path, &body).status, 200);
+        assert!(matches!(end(&whole), Some(StreamEnd::Complete(_))), "{name}");
+        let (path, body) = asked(&format!("slow: 600 {cut}"));
+        let connection = begun(&model, path, &body);
+        assert_eq!(end(&cut), None, "{name}");
+        drop(connection);
+        let end = wh_testkit::eventually("the model sees that the client is gone", || end(&cut));
+        assert!(matches!(end, StreamEnd::Cut(_)), "{name}");
+    }
+    model.discard_requests();
+    assert_eq!((model.requests().len(), model.streams("").len()), (0, 6));
 }

@@ -9,11 +9,10 @@ use std::time::Duration;
 use clap::Args;
 use wh_core::terminal::{Exit, Size};
 use wh_engine::terminal::{self, ScreenSpec, StartError, TerminalSession, TerminalSpec};
-use wh_pipe::Left;
 use wh_screen::pty::TERM;
 
 use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
-use crate::ending::{not_ended, with_nothing_left};
+use crate::ending::with_nothing_left;
 use crate::failure::{Failure, code, say};
 use crate::log;
 use crate::opened::Opened;
@@ -138,7 +137,7 @@ impl Run {
         if door.is_none() && person.is_none() && !recorded {
             say("wh: no terminal and no --control-port: the program runs, but nobody can see it");
         }
-        let Lived { exit, asked, left } = live(session, person, &mut signals).await;
+        let Lived { exit, asked } = live(session, person, &mut signals).await;
         if let Some(door) = door {
             // Who asked wh to end does not want it to stay.
             tokio::select! {
@@ -147,9 +146,6 @@ impl Run {
                 else => {}
             }
             door.close().await;
-        }
-        if !left.is_empty() {
-            return Err(not_ended(&left));
         }
         Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
     }
@@ -172,6 +168,7 @@ impl Run {
             directory: self.cwd,
             environment,
             withheld,
+            session: None,
             size,
             terminal,
             recording,
@@ -209,13 +206,13 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
         Some(person) => Some(person.attach(&surface).await),
         None => None,
     };
-    let (mut asked, mut left) = (false, None);
+    let (mut asked, mut settled) = (false, false);
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit.unwrap_or(Exit::Unknown),
             // Nothing runs, or something cannot be ended: how the program ended is known by now, or never will be.
-            emptied = &mut empty, if left.is_none() => {
-                left = Some(emptied.unwrap_or_default());
+            _ = &mut empty => {
+                settled = true;
                 let exit = tokio::time::timeout(LAST_RITES, &mut ended).await;
                 break exit.ok().and_then(Result::ok).unwrap_or(Exit::Unknown);
             }
@@ -234,16 +231,17 @@ async fn live(session: TerminalSession, person: Option<Person>, signals: &mut Si
     {
         say(&format!("wh: the recording is not complete: {error}"));
     }
-    while left.is_none() {
+    // What could not be ended is tried again, and reported, by `with_nothing_left`.
+    while !settled {
         tokio::select! {
-            emptied = &mut empty => left = Some(emptied.unwrap_or_default()),
+            _ = &mut empty => settled = true,
             () = signals.next() => {
                 let _ = surface.end(true).await;
                 asked = true;
             }
         }
     }
-    Lived { exit, asked, left: left.unwrap_or_default() }
+    Lived { exit, asked }
 }
 
 /// The end of a program.
@@ -251,6 +249,4 @@ struct Lived {
     exit: Exit,
     /// wh was asked to end.
     asked: bool,
-    /// What could not be ended.
-    left: Left,
 }

@@ -137,8 +137,9 @@ fn a_login_without_a_terminal_fails_before_anything_is_run() {
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let mut child = Command::new(WH)
         .args(["agents", "login", "claude"])
+        .env_clear()
+        .envs(home.environment())
         .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))
-        .env("HOME", home.folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(fs::File::create(bin.join("said")).unwrap())

@@ -29,7 +29,7 @@ fn stubborn() -> (Wh, Vec<Pid>) {
     let wh = Wh::start(WH, &["--", "sh", "-c", STUBBORN]);
     wh.wait(r#"screen_contains "ready" and screen_contains "grandchild""#);
     let family = descendants(wh.pid());
-    assert!(family.len() >= 3, "a guard, a program and its child: {family:?}");
+    assert!(family.len() >= 3, "a supervisor, a program and its child: {family:?}");
     (wh, family)
 }
 
@@ -48,11 +48,11 @@ fn when_wh_is_killed_nothing_is_left() {
 }
 
 #[test]
-fn when_the_guard_is_killed_the_program_does_not_live_on_and_wh_says_so() {
+fn when_the_supervisor_is_killed_the_program_does_not_live_on_and_wh_says_so() {
     let mut wh = Wh::start(WH, &["--", "cat"]);
     let program = program_of(&wh);
-    let guard = descendants(wh.pid()).into_iter().find(|pid| *pid != program).unwrap();
-    kill(guard, Signal::SIGKILL).unwrap();
+    let supervisor = descendants(wh.pid()).into_iter().find(|pid| *pid != program).unwrap();
+    kill(supervisor, Signal::SIGKILL).unwrap();
     assert_eq!(wh.wait_exit(PATIENCE).code(), Some(125));
     all_gone("the program ends", &[program]);
 }
@@ -86,7 +86,7 @@ fn what_the_program_leaves_behind_ends_with_it() {
 async fn wh_keeps_a_program_behind_pipes_and_what_it_leaves_behind() {
     let mut launch = Launch::new("sh");
     launch.arguments = vec!["-c".into(), "setsid sleep 1000 & echo $!; read line; exit 3".into()];
-    launch.keeper = Some(vec![WH.into(), "__keep".into()]);
+    launch.supervisor = Some(vec![WH.into(), "__keep".into()]);
     let mut child = launch.start().await.unwrap();
     let mut lines = Lines::new(child.stdout.take().unwrap(), lines::MAX);
     let Some(Line::Whole(left)) = lines.next().await.unwrap() else { panic!("the program says whom it leaves behind") };

@@ -66,9 +66,9 @@ async fn a_mode_that_skips_permissions_is_hidden_and_refused() {
     let wild = |start: &mut Start| start.mode = Some("wild".to_owned());
     let mut start = Start::new("/");
     wild(&mut start);
-    let refused = fake().start(start).await.unwrap_err();
+    let refused = started(fake(), start).await.unwrap_err();
     assert!(matches!(&refused, StartError::SkipsPermissions { mode, .. } if mode == "wild"));
-    assert_eq!(refused.hint(), Some(ALLOW));
+    assert_eq!(refused.hint(), Some(ALLOW_SKIPPING));
 
     let mut run = Run::new("hello; rest").await;
     assert_eq!(ids(&ready(&mut run).await.modes), ["ask", "plan"]);
@@ -138,4 +138,15 @@ async fn a_mode_without_permissions_that_it_goes_into_is_left_again() {
         assert_eq!(run.heard().len(), 3, "and is told nothing");
         run.end().await;
     }
+}
+
+#[tokio::test]
+async fn an_agent_that_stays_in_a_mode_without_permissions_is_ended() {
+    let news = r#"{"sessionUpdate":"current_mode_update","currentModeId":"wild"}"#;
+    let script = format!("hello; next; update '{news}'; next; fail -32602 'not today'; rest");
+    let mut run = Run::new(&script).await;
+    ready(&mut run).await;
+    run.prompt("go").await;
+    let why = run.gone().await.unwrap();
+    assert!(why.contains("wild") && why.contains("not today"), "{why}");
 }

@@ -47,17 +47,24 @@ async fn a_conversation_that_cannot_be_loaded_is_told_to_be_lost() {
     let script = r#"
         count=$(cat count 2>/dev/null || echo 0); count=$((count+1)); echo $count > count
         case $count in
-            1) hello; next; exit 4;;
+            1) hello; next; say fine; reply '{"stopReason":"end_turn"}'; next; exit 4;;
             2) next; reply "$HELLO"; next; fail -32603 "no such session"; rest;;
             *) hello; next; reply '{"stopReason":"end_turn"}'; rest;;
         esac"#;
     let mut run = Run::new(script).await;
+    run.prompt("remember the wheel").await;
+    assert_eq!(run.ended().await.1, Outcome::Completed);
     run.prompt("go").await;
     assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
     run.prompt("more").await;
     let (reports, outcome) = run.ended().await;
     assert_eq!(outcome, Outcome::Completed);
-    assert!(warnings(&reports).iter().any(|text| text.contains("lost") && text.contains("no such session")));
+    let told = |text: &&str| text.contains("lost") && text.contains("no such session") && text.contains("as context");
+    assert!(warnings(&reports).iter().any(told), "{reports:?}");
+    let heard = run.heard();
+    let last = heard.iter().rfind(|line| line["method"] == "session/prompt").unwrap();
+    assert!(last["params"]["prompt"][0]["text"].as_str().unwrap().contains("remember the wheel"), "{last}");
+    assert_eq!(last["params"]["prompt"][1]["text"], "more");
     run.end().await;
 }
 
@@ -82,11 +89,28 @@ async fn one_that_ends_whenever_it_goes_on_is_not_started_for_ever() {
 #[tokio::test]
 async fn a_named_conversation_is_gone_on_with() {
     let named = |start: &mut Start| start.resume = Some(Resume::Named("s".to_owned()));
-    let script = r#"next; reply "$HELLO"; next; say old; reply "$SESSION"; next; say new; reply '{"stopReason":"end_turn"}'; rest"#;
+    let script = r#"
+        next; reply "$HELLO"; next
+        update '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"what "}}'
+        update '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"was"}}'
+        say old; update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"look","status":"completed"}'
+        reply "$SESSION"; say late; next; say new; reply '{"stopReason":"end_turn"}'; rest"#;
     let mut run = Run::with(script, named).await;
+    let before = run.until(|report| matches!(report, Report::Ready(_))).await;
+    assert!(before.contains(&Report::Recalled("what was".to_owned())), "{before:?}");
+    assert_eq!(texts(&before), ["old", "late"], "the earlier conversation is shown");
+    assert!(before.iter().any(|report| matches!(report, Report::Item { body: Body::Tool(_), done: true, .. })));
     run.prompt("go").await;
     assert_eq!(texts(&run.ended().await.0), ["new"]);
     assert_eq!(run.heard()[1]["method"], "session/load");
+    run.end().await;
+    let known = |start: &mut Start| {
+        named(start);
+        start.recalls = false;
+    };
+    let mut run = Run::with(script, known).await;
+    run.prompt("go").await;
+    assert_eq!(texts(&run.ended().await.0), ["new"], "whoever knows it already is not told again");
     run.end().await;
     let run = Run::with(r#"next; reply "$HELLO"; next; fail -32602 "no such"; rest"#, named).await;
     assert_eq!(run.gone().await.as_deref(), Some("no such"));
@@ -174,11 +198,89 @@ async fn a_conversation_that_would_be_lost_by_haste_is_waited_for() {
     start.resume = Some(Resume::Named("s".to_owned()));
     // A whole minute is left of the minute in which it began, however long this takes.
     start.begun = Some(std::time::SystemTime::now() + Duration::from_secs(60));
-    let mut entry = (*fake().entry).clone();
+    let mut entry = fake();
     entry.quirks.kept_by_minute = true;
-    let harness = Acp { entry: entry.into(), keeper: None }.start(start).await.unwrap();
+    let harness = started(entry, start).await.unwrap();
     let mut run = Run { harness, folder, turns: 0 };
-    assert!(matches!(run.next().await, Report::Notice(Level::Info, text) if text.contains("can go on")));
+    assert!(
+        matches!(run.next().await, Report::Notice(Level::Info, text) if text.contains("can resume the conversation in"))
+    );
     assert!(!run.folder.path().join("started").exists(), "it is not asked before");
     run.end().await;
+}
+
+/// The first process answers and then dies of "die"; the second repeats the conversation that is in the file `repeated`;
+/// the third begins anew.
+const FORGETS: &str = r#"
+    count=$(cat count 2>/dev/null || echo 0); count=$((count+1)); echo $count > count
+    case $count in
+        1) hello; next; say fine; reply '{"stopReason":"end_turn"}'; next; exit 4;;
+        2) next; reply "$HELLO"; next; cat repeated 2>/dev/null; reply '{}'; next; say on; reply '{"stopReason":"end_turn"}'; rest;;
+        *) hello; next; say anew; reply '{"stopReason":"end_turn"}'; rest;;
+    esac"#;
+
+/// A conversation whose process has died after one exchange.
+async fn forgetful() -> Run {
+    let mut run = Run::new(FORGETS).await;
+    run.prompt("remember the wheel").await;
+    assert_eq!(run.ended().await.1, Outcome::Completed);
+    run.prompt("die").await;
+    assert!(matches!(run.ended().await.1, Outcome::Failed(why) if why.starts_with("cut_off: ")));
+    run
+}
+
+/// Has the second process repeat this message of the person.
+fn repeats(run: &Run, text: &str) {
+    let update = format!(r#"{{"sessionUpdate":"user_message_chunk","content":{{"type":"text","text":"{text}"}}}}"#);
+    let params = format!(r#"{{"sessionId":"s","update":{update}}}"#);
+    let line = format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{params}}}"#);
+    std::fs::write(run.folder.path().join("repeated"), format!("{line}\n")).unwrap();
+}
+
+#[tokio::test]
+async fn a_conversation_that_comes_back_complete_goes_on() {
+    let mut run = forgetful().await;
+    repeats(&run, "remember the wheel");
+    run.prompt("more").await;
+    let (reports, _) = run.ended().await;
+    assert_eq!(texts(&reports), ["on"]);
+    assert!(!warnings(&reports).iter().any(|text| text.contains("messages")), "{reports:?}");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_repeats_nothing_is_believed_with_a_warning() {
+    let mut run = forgetful().await;
+    run.prompt("more").await;
+    let (reports, _) = run.ended().await;
+    assert_eq!(texts(&reports), ["on"]);
+    assert!(
+        warnings(&reports).iter().any(|text| text.contains("cannot tell whether it has all of its 1")),
+        "{reports:?}"
+    );
+    run.end().await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_comes_back_without_a_message_is_asked_about() {
+    for (option, answer, heard) in [("begin-anew", "anew", true), ("go-on", "on", false)] {
+        let mut run = forgetful().await;
+        repeats(&run, "something else");
+        run.prompt("more").await;
+        let reports = run.until(|report| matches!(report, Report::Asked { .. })).await;
+        assert!(warnings(&reports).iter().any(|text| text.contains("without 1 of 1 messages")), "{reports:?}");
+        let Some(Report::Asked { key, question }) = reports.last() else { panic!("{reports:?}") };
+        let ids: Vec<&str> = question.options.iter().map(|option| option.id.as_str()).collect();
+        assert_eq!(ids, ["begin-anew", "go-on"], "there is no copy to restore");
+        let chosen = wh_core::space::question::Answer { option: Some(option.to_owned()), text: None };
+        run.order(Order::Answer { question: key.clone(), answer: chosen }).await;
+        let (reports, outcome) = run.ended().await;
+        assert_eq!((texts(&reports), outcome), (vec![answer.to_owned()], Outcome::Completed), "{option}");
+        let told = run.heard().iter().any(|line| {
+            line["method"] == "session/prompt"
+                && line["params"]["prompt"][0]["text"].as_str().unwrap().contains("User: remember the wheel")
+        });
+        assert_eq!(told, heard, "{option}");
+        run.end().await;
+    }
 }

@@ -3,7 +3,7 @@
 use wh_core::space::question::Answer;
 
 use super::*;
-use crate::port::{NOT_READING, STOPPING};
+use crate::driver::{INTERRUPT_GRACE, NOT_READING};
 
 /// Shakes hands, says who it is, and reads nothing more; nor does it end when it is told to.
 const DEAF: &str = r#"echo $$ > pid; trap '' TERM; hello; exec 3<&0; while :; do sleep 1; done"#;
@@ -60,6 +60,7 @@ async fn an_agent_that_does_not_read_is_killed_at_once_by_force() {
 #[tokio::test]
 async fn a_turn_that_cannot_be_interrupted_ends_all_the_same() {
     let mut run = Run::new(DEAF).await;
+    run.until(|report| matches!(report, Report::Ready(_))).await;
     run.prompt(&long()).await;
     run.order(Order::Interrupt).await;
     let reports = run.until(did).await;
@@ -67,6 +68,16 @@ async fn a_turn_that_cannot_be_interrupted_ends_all_the_same() {
     assert!(!reports.iter().any(|report| matches!(report, Report::Delivered(_))), "it has not read it: {reports:?}");
     let Report::Ended(_, outcome) = run.next().await else { panic!("the turn is over") };
     assert_eq!(outcome, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_for_the_handshake_is_cancelled_at_once() {
+    let mut run = Run::new("next; rest").await;
+    let turn = run.prompt("go").await;
+    run.order(Order::Interrupt).await;
+    assert_eq!(run.next().await, Report::Ended(turn, Outcome::Cancelled));
+    assert_eq!(run.next().await, Report::Did(Deed::Interrupt, Ok(())));
+    run.end().await;
 }
 
 #[tokio::test]
@@ -81,7 +92,7 @@ async fn a_late_answer_to_an_interrupted_prompt_is_passed_over() {
     let (reports, outcome) = run.ended().await;
     assert!(reports.contains(&Report::Did(Deed::Interrupt, Ok(()))), "{reports:?}");
     let [notice] = &warnings(&reports)[..] else { panic!("it is said: {reports:?}") };
-    assert!(notice.contains(&format!("has not said within {STOPPING:?}")), "{notice}");
+    assert!(notice.contains(&format!("has not said within {INTERRUPT_GRACE:?}")), "{notice}");
     assert_eq!(outcome, Outcome::Cancelled);
     run.prompt("again").await;
     let (reports, outcome) = run.ended().await;

@@ -1,8 +1,10 @@
 //! Turns, and what may come between.
 
 use serde_json::json;
+use wh_core::space::harness::Call;
 use wh_core::space::item::{ToolKind, ToolStatus};
 
+use super::super::table::RetryLines;
 use super::*;
 
 #[tokio::test]
@@ -61,6 +63,7 @@ async fn what_nobody_knows_is_refused_or_passed_over() {
         hello; next; prompt=$id
         echo '{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}'; read -r answer; echo "$answer" >> heard
         echo '{"jsonrpc":"2.0","id":0,"method":"terminal/create","params":{}}'; read -r answer; echo "$answer" >> heard
+        echo '{"jsonrpc":"2.0","id":9,"method":"terminal/create","params":{}}'; read -r answer
         echo '{"jsonrpc":"2.0","id":1,"method":"fake/told","params":{}}'; read -r answer; echo "$answer" >> heard
         echo '{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"mode":"url","url":"x"}}'; read -r answer; echo "$answer" >> heard
         echo '{"jsonrpc":"2.0","method":"what/ever","params":7}'
@@ -74,8 +77,9 @@ async fn what_nobody_knows_is_refused_or_passed_over() {
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
     assert_eq!((texts(&reports), outcome), (vec!["fine".to_owned()], Outcome::Completed));
-    let [warning] = &warnings(&reports)[..] else { panic!("one warning: {reports:?}") };
-    assert!(warning.contains("cannot be read"), "{warning}");
+    let [file, terminal, line] = &warnings(&reports)[..] else { panic!("one of each: {reports:?}") };
+    assert!(file.contains("fs/read_text_file") && terminal.contains("terminal/create"), "{file}, {terminal}");
+    assert!(line.contains("cannot be read"), "{line}");
     let heard = run.heard();
     assert_eq!((&heard[3]["id"], &heard[3]["error"]["code"]), (&json!("f"), &json!(-32601)));
     assert_eq!((&heard[4]["id"], &heard[4]["error"]["code"]), (&json!(0), &json!(-32601)));
@@ -145,5 +149,57 @@ async fn it_is_told_when_the_conversation_is_made_shorter() {
         .collect();
     let told = ["making the conversation shorter", "the conversation was made shorter"];
     assert_eq!(notices, [told[0], told[1], "the conversation was not made shorter: too long"]);
+    run.end().await;
+}
+
+/// A script whose agent reports retries on its standard error, where this variable says so.
+async fn retrying(script: &str, change: impl FnOnce(&mut Start)) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    let mut start = Start::new(folder.path());
+    start.arguments = vec![format!("{PRELUDE}{script}").into()];
+    change(&mut start);
+    let mut entry = fake();
+    entry.quirks.environment = vec![("FAKE_AGENT_LOG".to_owned(), "/dev/stderr".to_owned())];
+    entry.quirks.retry_lines = Some(RetryLines { marker: "[WARN] Attempt ".to_owned(), max_attempts: 3 });
+    entry.quirks.compacts_by_itself = true;
+    let harness = started(entry, start).await.unwrap();
+    Run { harness, folder, turns: 0 }
+}
+
+const RETRIES: &str = r#"
+    log() { echo "[2026-11-18T01:23:27.481Z] $1" >> $FAKE_AGENT_LOG; }
+    hello; next; log "[DEBUG] on it"; log "[WARN] Attempt 1 failed with status 500. Retrying with backoff... x"; sleep 1
+    log "[DEBUG] gone"; exit 3"#;
+
+#[tokio::test]
+async fn a_retry_on_standard_error_is_a_warning_and_no_reason_of_an_end() {
+    let mut run = retrying(RETRIES, |_| {}).await;
+    run.prompt("go").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!(warnings(&reports)[0], "the model answered with HTTP 500; attempt 2 of 3");
+    assert!(matches!(&outcome, Outcome::Failed(why) if why.ends_with("it exited with 3")), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_variable_that_a_person_has_set_stays() {
+    let set = |start: &mut Start| {
+        start.environment.insert("FAKE_AGENT_LOG".into(), Some("log".into()));
+    };
+    let mut run = retrying(RETRIES, set).await;
+    run.prompt("go").await;
+    let (reports, _) = run.ended().await;
+    assert!(!warnings(&reports).iter().any(|text| text.contains("HTTP")), "{reports:?}");
+    assert!(std::fs::read_to_string(run.folder.path().join("log")).unwrap().contains("Attempt 1"));
+}
+
+#[tokio::test]
+async fn an_agent_that_shortens_conversations_by_itself_says_so() {
+    let mut run = retrying("hello; rest", |_| {}).await;
+    let reports = run.until(|report| matches!(report, Report::Ready(_))).await;
+    let Some(Report::Ready(capabilities)) = reports.last() else { panic!("{reports:?}") };
+    assert!(capabilities.calls.contains(&"compact".to_owned()), "{capabilities:?}");
+    run.order(Order::Call { id: 7, call: Call::Compact { tokens: None } }).await;
+    let reports = run.until(|report| matches!(report, Report::Called(..))).await;
+    assert!(format!("{reports:?}").contains("offers no command for it; /restart begins a new one"), "{reports:?}");
     run.end().await;
 }

@@ -34,16 +34,17 @@ fn option(id: &str) -> Answer {
     Answer { option: Some(id.to_owned()), text: None }
 }
 
-fn sent(open: &mut Open, part: usize, answer: Answer) -> Option<Value> {
-    open.answer(part, answer).map(|answer| serde_json::to_value(answer).unwrap())
+fn sent(open: &Open, answers: &[Answer]) -> Value {
+    let answers: Vec<_> = open.questions.iter().cloned().zip(answers.iter().cloned()).collect();
+    serde_json::to_value(open.answer(&answers)).unwrap()
 }
 
 #[test]
 fn a_permission_offers_yes_its_suggestions_and_no() {
     let more = json!({"permission_suggestions": suggestions(), "decision_reason": "\u{1b}[31mred\u{1b}[0m rule"});
     let open = Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
-    let question = &open.parts[0].0;
-    assert_eq!(ids(question), ["allow", "always-0", "always-2", "deny"], "no way around permissions is offered");
+    let question = &open.questions[0];
+    assert_eq!(ids(question), ["allow", "always-0", "always-2", "deny", STOP], "no way around permissions is offered");
     assert!(question.options[1].label.contains("touch x"));
     assert_eq!(question.details, [Detail::Command("touch x".to_owned()), Detail::Text("red rule".to_owned())]);
     assert!(question.preselects);
@@ -54,8 +55,8 @@ fn always_is_hidden_and_nothing_is_preselected_where_the_request_says_so() {
     let more =
         json!({"permission_suggestions": suggestions(), "suppress_always_allow_rule": true, "default_to_no": true});
     let open = Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
-    assert_eq!(ids(&open.parts[0].0), ["allow", "deny"]);
-    assert!(!open.parts[0].0.preselects);
+    assert_eq!(ids(&open.questions[0]), ["allow", "deny", STOP]);
+    assert!(!open.questions[0].preselects);
 }
 
 #[test]
@@ -64,17 +65,20 @@ fn an_answer_is_what_the_agent_wants_to_hear() {
         let more = json!({"permission_suggestions": suggestions()});
         Open::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap()
     };
-    let yes = sent(&mut fresh(), 0, option("allow")).unwrap();
+    let yes = sent(&fresh(), &[option("allow")]);
     assert_eq!((&yes["behavior"], &yes["updatedInput"]["command"]), (&json!("allow"), &json!("touch x")));
     assert!(yes.get("updatedPermissions").is_none());
-    let always = sent(&mut fresh(), 0, option("always-0")).unwrap();
+    let always = sent(&fresh(), &[option("always-0")]);
     assert_eq!(always["updatedPermissions"], json!([suggestions()[0]]));
-    let no = sent(&mut fresh(), 0, option("deny")).unwrap();
+    let no = sent(&fresh(), &[option("deny")]);
     assert_eq!((&no["behavior"], &no["message"]), (&json!("deny"), &json!(NO)));
+    assert!(no.get("interrupt").is_none(), "the turn goes on, as with other agents");
+    let stop = sent(&fresh(), &[option(STOP)]);
+    assert_eq!((&stop["message"], &stop["interrupt"]), (&json!(NO_AND_STOP), &json!(true)));
     let reason = Answer { option: Some("deny".to_owned()), text: Some("use y".to_owned()) };
-    assert_eq!(sent(&mut fresh(), 0, reason).unwrap()["message"], "use y");
+    assert_eq!(sent(&fresh(), &[reason])["message"], "use y");
     let words = Answer { option: None, text: Some("rather not".to_owned()) };
-    let words = sent(&mut fresh(), 0, words).unwrap();
+    let words = sent(&fresh(), &[words]);
     assert_eq!((&words["behavior"], &words["message"]), (&json!("deny"), &json!("rather not")));
 }
 
@@ -84,11 +88,10 @@ fn several_questions_are_answered_together() {
         {"question": "Which?", "header": "h", "multiSelect": false, "options": [{"label": "A", "description": "first"}, {"label": "B"}]},
         {"question": "And?", "options": []},
     ]});
-    let mut open = Open::new(tool("AskUserQuestion", input, json!({"requires_user_interaction": true}))).unwrap();
-    assert_eq!(open.parts[0].0.options[0].label, "A: first");
-    assert!(!open.parts[0].0.preselects);
-    assert_eq!(sent(&mut open, 1, Answer { option: None, text: Some("more".to_owned()) }), None);
-    let answer = sent(&mut open, 0, option("B")).unwrap();
+    let open = Open::new(tool("AskUserQuestion", input, json!({"requires_user_interaction": true}))).unwrap();
+    assert_eq!(open.questions[0].options[0].label, "A: first");
+    assert!(!open.questions[0].preselects);
+    let answer = sent(&open, &[option("B"), Answer { option: None, text: Some("more".to_owned()) }]);
     assert_eq!(answer["behavior"], "allow");
     assert_eq!(answer["updatedInput"]["answers"], json!({"Which?": "B", "And?": "more"}));
     assert_eq!(answer["updatedInput"]["questions"][0]["question"], "Which?");
@@ -97,10 +100,10 @@ fn several_questions_are_answered_together() {
 #[test]
 fn a_plan_is_a_question_of_its_own() {
     let fresh = || Open::new(tool("ExitPlanMode", json!({"plan": "# Do it"}), json!({}))).unwrap();
-    assert_eq!(fresh().parts[0].0.details, [Detail::Text("# Do it".to_owned())]);
-    let yes = sent(&mut fresh(), 0, option("accept-edits")).unwrap();
+    assert_eq!(fresh().questions[0].details, [Detail::Text("# Do it".to_owned())]);
+    let yes = sent(&fresh(), &[option("accept-edits")]);
     assert_eq!(yes["updatedPermissions"][0]["mode"], "acceptEdits");
-    assert_eq!(sent(&mut fresh(), 0, option("deny")).unwrap()["behavior"], "deny");
+    assert_eq!(sent(&fresh(), &[option("deny")])["behavior"], "deny");
 }
 
 #[test]
@@ -111,29 +114,23 @@ fn a_server_may_ask_for_one_thing_or_for_a_form() {
         )
     };
     let one = json!({"type": "object", "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}}});
-    let mut open = Open::new(form(one.clone())).unwrap();
-    assert_eq!(ids(&open.parts[0].0), ["red", "blue", "decline"]);
-    let answer = sent(&mut open, 0, option("blue")).unwrap();
+    let open = Open::new(form(one.clone())).unwrap();
+    assert_eq!(ids(&open.questions[0]), ["red", "blue", "decline"]);
+    let answer = sent(&open, &[option("blue")]);
     assert_eq!(answer, json!({"action": "accept", "content": {"colour": "blue"}}));
-    assert_eq!(sent(&mut Open::new(form(one)).unwrap(), 0, option("decline")), Some(json!({"action": "decline"})));
+    assert_eq!(sent(&Open::new(form(one)).unwrap(), &[option("decline")]), json!({"action": "decline"}));
     let two = json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "string"}}});
-    let mut open = Open::new(form(two)).unwrap();
+    let open = Open::new(form(two)).unwrap();
     let answer = Answer { option: None, text: Some(r#"{"a": 1, "b": "x"}"#.to_owned()) };
-    assert_eq!(sent(&mut open, 0, answer), Some(json!({"action": "accept", "content": {"a": 1, "b": "x"}})));
+    assert_eq!(sent(&open, &[answer]), json!({"action": "accept", "content": {"a": 1, "b": "x"}}));
     let number = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     let answer = Answer { option: None, text: Some("7".to_owned()) };
-    let sent = sent(&mut Open::new(form(number)).unwrap(), 0, answer);
-    assert_eq!(sent, Some(json!({"action": "accept", "content": {"n": 7}})));
+    let sent = sent(&Open::new(form(number)).unwrap(), &[answer]);
+    assert_eq!(sent, json!({"action": "accept", "content": {"n": 7}}));
 }
 
 #[test]
 fn what_is_no_question_for_a_person_is_none() {
     assert!(Open::new(ask(json!({"subtype": "hook_callback", "callback_id": "h"}))).is_none());
     assert!(Open::new(tool("AskUserQuestion", json!({"questions": []}), json!({}))).is_none());
-}
-
-#[test]
-fn a_key_names_the_question_and_its_part() {
-    assert_eq!(parse(&key("a/b", 3)), Some(("a/b", 3)));
-    assert_eq!(parse("nothing"), None);
 }

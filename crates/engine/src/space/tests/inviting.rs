@@ -108,6 +108,28 @@ async fn who_is_invited_works_where_the_space_does_and_goes_on_with_a_conversati
 }
 
 #[tokio::test]
+async fn a_conversation_that_the_space_has_already_is_not_told_again() {
+    let (running, mut started, _) = running();
+    running.space.invite("fake", Some(conversation_id("fake", "secret-1"))).await.unwrap();
+    let (start, first) = started.recv().await.unwrap();
+    assert!(start.recalls, "it was held elsewhere");
+    ready(&first).await;
+    first.reports.send(Report::Kept(Some("secret-1".into()))).await.unwrap();
+    let mut mirror = running.space.mirror().await.unwrap();
+    until(&mut mirror, |mirror| mirror.state().activity(&"fake".into()) == Some(&Activity::Idle)).await;
+    let mut kept = running.kept.clone();
+    kept.wait_for(|kept| kept.contains_key(&"fake".into())).await.unwrap();
+    obedient(first);
+    for (name, recalls) in [("secret-1", false), ("secret-2", true)] {
+        running.space.invite("fake", Some(conversation_id("fake", name))).await.unwrap();
+        let (start, next) = started.recv().await.unwrap();
+        assert_eq!(start.recalls, recalls, "{name}");
+        ready(&next).await;
+        obedient(next);
+    }
+}
+
+#[tokio::test]
 async fn one_that_takes_part_is_ended_and_begins_again_with_the_conversation() {
     let (running, mut started, _) = running();
     running.space.invite("fake", None).await.unwrap();

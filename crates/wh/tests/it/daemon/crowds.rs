@@ -151,7 +151,11 @@ fn a_peer_that_passes_descriptors_is_answered_and_they_are_closed() {
         return;
     }
     let house = House::new();
-    let open = || fs::read_dir(format!("/proc/{}/fd", house.pid())).unwrap().count();
+    let descriptors = format!("/proc/{}/fd", house.pid());
+    if fs::read_dir(&descriptors).is_err() {
+        return tools::skip("only root can look into an undumpable process", true);
+    }
+    let open = || fs::read_dir(&descriptors).unwrap().count();
     assert_eq!(house.talk().ask("health", &json!({}))["status"], "ok");
     let before = open();
     // All of it is there when the daemon reads: it stands still meanwhile.
@@ -240,8 +244,7 @@ fn the_limits_of_control_messages_are_chosen_at_the_start_and_shown() {
     let session = house.demo("a", 0);
     let ack = house.control(&stdin(&session, "long", &"x".repeat(2049)));
     assert_eq!((&ack["result"], &ack["error"]), (&json!("rejected"), &json!("too_long")), "{ack}");
-    let status: serde_json::Value = serde_json::from_str(&house.ok(&["daemon", "status", "--json"])).unwrap();
-    let table = fs::read_to_string(format!("/proc/{}/limits", status["pid"])).unwrap();
+    let table = fs::read_to_string(format!("/proc/{}/limits", house.status()["pid"])).unwrap();
     let row = table.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     let numbers: Vec<u64> = row.split_whitespace().take(2).map(|number| number.parse().unwrap()).collect();
     assert_eq!(numbers[0], numbers[1].min(16_384), "{row}");

@@ -6,15 +6,10 @@ use std::path::PathBuf;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
 use wh_testkit::disk::inside;
 use wh_testkit::{eventually, process, tools};
 
 use super::House;
-
-fn status(house: &House) -> Value {
-    serde_json::from_str(&house.ok(&["daemon", "status", "--json"])).unwrap()
-}
 
 #[test]
 fn damage_is_reported_by_start_and_status_and_the_damaged_store_is_kept() {
@@ -28,7 +23,7 @@ fn damage_is_reported_by_start_and_status_and_the_damaged_store_is_kept() {
         house.ok(&["daemon", "start"]);
         house.ok(&["new", "--agent", "demo", "--name", "a"]);
         if killed {
-            let daemon = Pid::from_raw(status(&house)["pid"].as_i64().unwrap() as i32);
+            let daemon = Pid::from_raw(house.status()["pid"].as_i64().unwrap() as i32);
             kill(daemon, Signal::SIGKILL).unwrap();
             eventually("it is gone", || (!process::running(daemon)).then_some(()));
         } else {
@@ -45,7 +40,7 @@ fn damage_is_reported_by_start_and_status_and_the_damaged_store_is_kept() {
         let started = house.run(&["daemon", "start"]);
         let said = String::from_utf8(started.stderr).unwrap();
         assert!(started.status.success() && said.contains("wh: the store was damaged ("), "{what}: {said}");
-        let kept = PathBuf::from(status(&house)["store_damage"]["kept"].as_str().unwrap());
+        let kept = PathBuf::from(house.status()["store_damage"]["kept"].as_str().unwrap());
         assert!(said.contains(kept.to_str().unwrap()), "{what}: {said}");
         let content_kept = if killed { format!("{}-wal", kept.display()).into() } else { kept.clone() };
         assert_eq!(fs::read(content_kept).unwrap(), content, "{what}");

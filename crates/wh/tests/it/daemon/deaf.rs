@@ -1,8 +1,6 @@
 //! An agent that shakes hands and then reads nothing more, nor ends when it is told to: it is killed when that is wanted,
 //! and of what it was given it is told how far it came.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use serde_json::json;
@@ -10,17 +8,7 @@ use wh_testkit::process::{descendants, running};
 use wh_testkit::{eventually, tools};
 
 use super::house::{House, Session};
-use super::{message, stdin, with};
-
-/// Speaks the Agent Client Protocol so far that it can be given something.
-const AGENT: &str = r#"#!/bin/bash
-trap '' TERM
-reply() { echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
-next() { read -r line; id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}; }
-next; reply '{"protocolVersion":1}'
-next; reply '{"sessionId":"s"}'
-while :; do sleep 1; done
-"#;
+use super::{acp_agent, message, stdin, with};
 
 /// A daemon with a session of that agent, to which more was said than a pipe holds.
 fn deaf() -> Option<(House, Session)> {
@@ -28,12 +16,7 @@ fn deaf() -> Option<(House, Session)> {
         return None;
     }
     let mut house = House::empty([]);
-    let program = house.root().join("deaf");
-    fs::write(&program, AGENT).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let folder = house.root().join("config/wheelhouse");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("agents.toml"), format!("[agents.deaf]\ncommand = {program:?}\n")).unwrap();
+    house.add_agent("deaf", &acp_agent("trap '' TERM", "while :; do sleep 1; done"));
     house.start();
     let session = house.create(json!({ "agent": "deaf", "name": "m" }));
     house.state(&session, "idle");
@@ -46,7 +29,7 @@ fn deaf() -> Option<(House, Session)> {
 fn an_agent_that_does_not_read_is_killed_at_once_when_that_is_wanted() {
     let Some((house, session)) = deaf() else { return };
     let family = descendants(house.pid());
-    assert!(family.len() >= 2, "a keeper and its agent: {family:?}");
+    assert!(family.len() >= 2, "a supervisor and its agent: {family:?}");
     let start = Instant::now();
     house.ok(&["kill", "m", "--now"]);
     let took = start.elapsed();

@@ -130,6 +130,12 @@ impl House {
         path
     }
 
+    /// Writes the script of an agent and the `agents.toml` that names it, and no other.
+    pub fn add_agent(&self, name: &str, text: &str) {
+        let program = self.script(name, text).display().to_string();
+        self.script("config/wheelhouse/agents.toml", &format!("[agents.{name}]\ncommand = {program:?}\n"));
+    }
+
     /// Starts the daemon and waits until it can be asked.
     #[track_caller]
     pub fn start(&mut self) {
@@ -232,6 +238,12 @@ impl House {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success(), "wh {arguments:?} should fail: {}", String::from_utf8_lossy(&output.stdout));
         (output.status.code().expect("no signal"), said)
+    }
+
+    /// The output of `wh daemon status --json`.
+    #[track_caller]
+    pub fn status(&self) -> Value {
+        serde_json::from_str(&self.ok(&["daemon", "status", "--json"])).unwrap()
     }
 
     /// The port of the HTTP door.

@@ -2,16 +2,18 @@
 //! unprivileged user.
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use wh_testkit::{eventually, tools};
 
+use crate::WH;
+
 use super::House;
 
-/// An agent that asks for a permission, and whose tool then runs a script: it speaks the Agent Client Protocol. Its prompt is the
-/// script's argument.
-const ASKING: &str = r#"#!/bin/bash
+/// An agent that asks for a permission, and whose tool then runs a script: it speaks the Agent Client Protocol. The prompt `run NAME`
+/// names the script, in the directory of the agent; its output is there as `NAME.out` once it has ended.
+pub(super) const ASKING: &str = r#"#!/bin/bash
+export SCRIPTS=${0%/*}
 case $1 in --version) echo "asking 1"; exit;; esac
 send() { echo "{\"jsonrpc\":\"2.0\",$1}"; }
 while read -r line; do
@@ -45,15 +47,8 @@ impl Stage {
 
     /// Writes the agent and its file.
     fn prepare(house: &House) {
-        let program = house.script("asking", ASKING);
+        house.add_agent("asking", ASKING);
         house.script("inside.py", include_str!("inside.py"));
-        let quoted = |path: PathBuf| format!("{:?}", path.display().to_string());
-        let agents = format!(
-            "[agents.asking]\ntitle = \"Asking\"\ncommand = {}\nenvironment = {{ SCRIPTS = {} }}\n",
-            quoted(program),
-            quoted(house.root().to_owned())
-        );
-        house.script("config/wheelhouse/agents.toml", &agents);
     }
 
     /// A session with the agent, which asks. Its id, its agent's id and its question.
@@ -100,11 +95,17 @@ impl Stage {
     }
 }
 
-/// The line of this name.
+/// The lines of this name.
+fn lines<'a>(printed: &'a str, name: &str) -> Vec<&'a str> {
+    printed.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect()
+}
+
+/// The line of this name, which is there once.
 #[track_caller]
-fn line(printed: &str, name: &str) -> String {
-    let found = printed.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
-    found.unwrap_or_else(|| panic!("{name} in {printed}")).to_owned()
+pub(super) fn line<'a>(printed: &'a str, name: &str) -> &'a str {
+    let found = lines(printed, name);
+    assert_eq!(found.len(), 1, "{name} in {printed}");
+    found[0]
 }
 
 #[test]
@@ -122,13 +123,16 @@ echo "command: $("$WH" send own '/mode yolo' 2>&1 | tr '\n' ' ')"
     stage.0.script("tricks", &script);
     let (_, _, question) = stage.asks("own", Some("tricks"));
     let printed = stage.printed("tricks");
-    for way in ["s_plain", "s_comm", "s_race", "s_mem"] {
-        let answered = line(&printed, way);
-        let (_, ack) = answered.split_once('{').unwrap_or_else(|| panic!("{way}: {answered}"));
-        let ack: Value = serde_json::from_str(&format!("{{{ack}")).unwrap();
-        let (result, error) = (&ack["payload"]["result"], ack["payload"]["error"].as_str().unwrap_or_default());
+    for (way, times) in [("s_plain", 1), ("s_comm", 1), ("s_race", 3), ("s_mem", 1)] {
+        let all = lines(&printed, way);
+        assert_eq!(all.len(), times, "{way} in {printed}");
         let expected = if way == "s_race" { &["own_question", "untraceable"][..] } else { &["own_question"] };
-        assert!(result == "rejected" && expected.contains(&error), "{way}: {answered} in {printed}");
+        for answered in all {
+            let (_, ack) = answered.split_once('{').unwrap_or_else(|| panic!("{way}: {answered}"));
+            let ack: Value = serde_json::from_str(&format!("{{{ack}")).unwrap();
+            let (result, error) = (&ack["payload"]["result"], ack["payload"]["error"].as_str().unwrap_or_default());
+            assert!(result == "rejected" && expected.contains(&error), "{way}: {answered} in {printed}");
+        }
     }
     for (way, word) in [
         ("h_plain", "Own question"),
@@ -299,4 +303,21 @@ echo "commanded: $("$WH" send '/mode x' --key enter 2>&1 | tr '\n' ' ')"
     let question = stage.question("-");
     stage.0.ok(&["answer", "-", &question, "yes"]);
     wh_testkit::process::end(&mut space, std::time::Duration::from_secs(20)).unwrap();
+}
+
+#[test]
+fn a_single_run_chooses_neither_a_mode_nor_arguments_for_a_new_agent() {
+    let house = House::with([("WH".to_owned(), WH.to_owned())]);
+    let tries = r#"echo "mode: $("$WH" new --agent demo --mode careful 2>&1 | tr '\n' ' ')"
+echo "arguments: $("$WH" new --agent demo -- --pace 0 2>&1 | tr '\n' ' ')"
+echo "neither: $("$WH" new --agent demo --name plain 2>&1 | tr '\n' ' ')"
+"#;
+    let script = house.script("tries", tries).display().to_string();
+    let out = house.root().join("tries.out").display().to_string();
+    house.ok(&["run", "--headless", "--", "bash", "-c", &format!("bash {script} > {out}")]);
+    let printed = fs::read_to_string(&out).unwrap();
+    for way in ["mode", "arguments"] {
+        assert!(line(&printed, way).contains("inside a session"), "{way}: {printed}");
+    }
+    assert!(line(&printed, "neither").starts_with("plain ("), "{printed}");
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use wh_testkit::{eventually, tools};
 
+use super::inside::{ASKING, line};
 use super::{House, can_be_another_user, message, moment, stdin, with};
 use crate::WH;
 
@@ -198,25 +199,6 @@ fn another_user_is_turned_away_even_where_the_files_would_let_them_in() {
     assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(false)), "{ack}");
 }
 
-/// An agent that asks, and whose tool then tries to answer: a shell script that speaks the Agent Client Protocol.
-const CHEAT: &str = r#"#!/bin/bash
-case $1 in --version) echo "cheat 1"; exit;; esac
-send() { echo "{\"jsonrpc\":\"2.0\",$1}"; }
-while read -r line; do
-  id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
-  case $line in
-    *'"initialize"'*) send "\"id\":$id,\"result\":{\"protocolVersion\":1}";;
-    *'"session/new"'*) send "\"id\":$id,\"result\":{\"sessionId\":\"s\"}";;
-    *'"session/prompt"'*)
-      prompt=$id
-      send '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"cheat","kind":"execute","status":"pending"}}'
-      send '"id":900,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t1"},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}'
-      (bash "$CHEAT_SCRIPT" > "$CHEAT_OUT" 2>&1; touch "$CHEAT_OUT.done") < /dev/null & ;;
-    *'"optionId":"'*|*'"outcome"'*) send "\"id\":$prompt,\"result\":{\"stopReason\":\"end_turn\"}";;
-  esac
-done
-"#;
-
 /// What the agent's tool tries: by the socket, by HTTP, by typing where the question is shown, and by attaching.
 const ATTEMPTS: &str = r#"
 sleep_until() { until "$@"; do :; done; }
@@ -240,33 +222,17 @@ fn an_agents_own_tool_may_not_answer_its_question_by_any_door() {
         return;
     }
     let mut house = House::empty([("WH".to_owned(), WH.to_owned())]);
-    let place = |name: &str| house.root().join(name);
-    for (name, text) in [("cheat", CHEAT), ("attempts", ATTEMPTS)] {
-        fs::write(place(name), text).unwrap();
-        fs::set_permissions(place(name), fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let (program, script, out) = (place("cheat"), place("attempts"), place("out"));
-    fs::create_dir_all(place("config/wheelhouse")).unwrap();
-    let agents = format!(
-        "[agents.cheat]\ntitle = \"Cheat\"\ncommand = {:?}\nenvironment = {{ CHEAT_SCRIPT = {:?}, CHEAT_OUT = {:?} }}\n",
-        program.display().to_string(),
-        script.display().to_string(),
-        out.display().to_string()
-    );
-    fs::write(place("config/wheelhouse/agents.toml"), agents).unwrap();
+    house.add_agent("asking", ASKING);
+    house.script("attempts", ATTEMPTS);
     house.start();
-    let session = house.create(json!({ "agent": "cheat", "name": "cheat" }));
+    let session = house.create(json!({ "agent": "asking", "name": "cheat" }));
     house.state(&session, "idle");
-    assert_eq!(house.control(&stdin(&session, "go", "do it"))["result"], "ok");
-    let said = eventually("it has tried everything", || {
-        fs::exists(house.root().join("out.done")).unwrap().then(|| fs::read_to_string(&out).unwrap())
-    });
-    let line = |name: &str| {
-        let found = said.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
-        found.unwrap_or_else(|| panic!("{name} in {said}")).to_owned()
-    };
+    assert_eq!(house.control(&stdin(&session, "go", "run attempts"))["result"], "ok");
+    let out = house.root().join("attempts.out");
+    let said = eventually("it has tried everything", || fs::read_to_string(&out).ok());
+    let line = |name: &str| line(&said, name);
     for name in ["socket", "clean"] {
-        let ack: Value = serde_json::from_str(&line(name)).unwrap_or_else(|error| panic!("{said}: {error}"));
+        let ack: Value = serde_json::from_str(line(name)).unwrap_or_else(|error| panic!("{said}: {error}"));
         assert_eq!((&ack["result"], &ack["error"]), (&json!("rejected"), &json!("own_question")), "{name}: {ack}");
     }
     for name in ["http", "typed", "keyed"] {
@@ -279,12 +245,14 @@ fn an_agents_own_tool_may_not_answer_its_question_by_any_door() {
         let fields = json!({ "type": "control.answer.request", "question_id": question["id"], "option": "yes" });
         with(message(&session, id), fields)
     };
-    let failures = |id: &str| house.audit(id).iter().filter(|one| one["error"] == "own_question").count();
-    assert!(failures("cheat-1") > 0 && failures("cheat-2") > 0);
-    let by_http = house.ok(&["audit", "--json", "--session", "cheat", "-n", "1000"]);
-    let by_http =
-        by_http.lines().filter(|line| line.contains("own_question") && line.contains("\"request_id\":\"\"")).count();
-    assert!(by_http >= 3, "what HTTP refused is written down too");
+    let is_refusal = |line: &&str| line.contains("own_question") && line.contains("\"request_id\":\"\"");
+    for id in ["cheat-1", "cheat-2"] {
+        eventually(id, || house.audit(id).iter().any(|one| one["error"] == "own_question").then_some(()));
+    }
+    eventually("what HTTP refused is written down too", || {
+        let by_http = house.ok(&["audit", "--json", "--session", "cheat", "-n", "1000"]);
+        (by_http.lines().filter(is_refusal).count() >= 3).then_some(())
+    });
     let ack = house.control(&answer("cheat-1"));
     assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(false)), "{ack}");
     assert_eq!(house.receipt(&session, "go")["stage"], "finished");

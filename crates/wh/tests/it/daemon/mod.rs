@@ -49,6 +49,24 @@ fn can_be_another_user() -> bool {
     is_root
 }
 
+/// A bash script that speaks the Agent Client Protocol. `first` runs at its start, `then` once it has a session.
+fn acp_agent(first: &str, then: &str) -> String {
+    format!(
+        r#"#!/bin/bash
+{first}
+reply() {{ echo "{{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}}"; }}
+while read -r line; do
+  id=; [[ $line =~ \"id\":([0-9]+) ]] && id=${{BASH_REMATCH[1]}}
+  case $line in
+    *'"initialize"'*) reply '{{"protocolVersion":1}}';;
+    *'"session/new"'*) reply '{{"sessionId":"s"}}'
+      {then};;
+  esac
+done
+"#
+    )
+}
+
 /// What every control message to this session has; a test adds the rest.
 fn message(session: &Session, request_id: &str) -> Value {
     json!({

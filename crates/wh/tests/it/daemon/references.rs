@@ -11,7 +11,7 @@ use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::mkfifo;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use wh_testkit::tools;
+use wh_testkit::{eventually, tools};
 
 use super::{House, Session, message, moment, with};
 
@@ -64,8 +64,7 @@ impl Desk {
         assert_eq!(ack["duplicate"], false, "{id}");
         assert!(detail.contains(words), "{id}: {detail}");
         assert!(!detail.contains(SECRET), "{detail}");
-        let failures = self.house.audit(id).iter().filter(|one| one["error"] == error).count();
-        assert!(failures > 0, "{id} is written down");
+        eventually("it is written down", || self.house.audit(id).iter().any(|one| one["error"] == error).then_some(()));
         let ack = self.house.control(&self.message(id, self.right()));
         assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(false)), "{id}: {ack}");
         self.house.receipt(&self.session, id);
@@ -211,6 +210,6 @@ fn what_is_too_long_is_written_to_a_file_by_the_sender() {
     let chats = house.chats(&session);
     let (_, said) = chats.iter().find(|(from, _)| from == "local").unwrap();
     assert!(said.ends_with(&format!("({} bytes in all)", text.len())), "{}", said.len());
-    let record = &house.audit("big")[0];
+    let record = eventually("it is written down", || house.audit("big").first().cloned());
     assert_eq!(record["content_bytes"], json!(text.len()), "{record}");
 }

@@ -189,7 +189,7 @@ fn one_daemon_lives_in_a_place_and_what_a_dead_one_left_is_not_believed() {
         assert_eq!(code, 4, "{said}");
         assert!(said.contains(&format!("a daemon runs here already (process {pid})")), "{said}");
     }
-    let status: Value = serde_json::from_str(&house.ok(&["daemon", "status", "--json"])).unwrap();
+    let status = house.status();
     assert_eq!((&status["running"], &status["pid"]), (&json!(true), &json!(pid.as_raw())));
     house.kill();
     assert!(house.socket().exists(), "it could not tidy up");
@@ -231,7 +231,7 @@ fn a_daemon_in_the_background_is_started_where_one_is_needed_and_takes_everythin
     ]);
     let said = String::from_utf8_lossy(&made.stderr).into_owned();
     assert!(made.status.success() && said.contains("the daemon was started"), "{said}");
-    let status: Value = serde_json::from_str(&house.ok(&["daemon", "status", "--json"])).unwrap();
+    let status = house.status();
     let daemon = Pid::from_raw(status["pid"].as_i64().unwrap() as i32);
     let sleeps = |pid: &Pid| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
     let family = eventually("all of it runs", || {
@@ -243,12 +243,12 @@ fn a_daemon_in_the_background_is_started_where_one_is_needed_and_takes_everythin
     let own = |pid: &Pid| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.windows(7).any(|part| part == b"__guard"))
     };
-    let (keepers, programs): (Vec<Pid>, Vec<Pid>) = family.into_iter().partition(own);
+    let (supervisors, programs): (Vec<Pid>, Vec<Pid>) = family.into_iter().partition(own);
     house.ok(&["daemon", "stop"]);
     let left: Vec<&Pid> = programs.iter().filter(|pid| process::running(**pid)).collect();
     assert!(left.is_empty(), "these are left: {left:?}");
     eventually("nothing is left", || {
-        (!keepers.iter().chain([&daemon]).any(|pid| process::running(*pid))).then_some(())
+        (!supervisors.iter().chain([&daemon]).any(|pid| process::running(*pid))).then_some(())
     });
 }
 

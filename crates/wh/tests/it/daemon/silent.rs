@@ -53,7 +53,7 @@ fn every_small_command_says_that_the_daemon_does_not_answer_and_fails() {
             "daemon.log".to_owned(),
             "wh daemon status".to_owned(),
         ] {
-            assert_eq!(said.matches(&words).count().min(1), 1, "{arguments:?}: {words:?} in {said}");
+            assert!(said.contains(&words), "{arguments:?}: {words:?} in {said}");
         }
         assert_eq!(said.matches("still waiting").count(), 1, "{arguments:?}: {said}");
     }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::{Value, json};
+use serde_json::json;
 use wh_testkit::{process, tools};
 
 use super::{House, stdin};
@@ -77,11 +77,10 @@ fn a_stop_keeps_agent_sessions_and_ends_terminal_programs_for_good() {
 fn a_restart_keeps_the_options_and_restores_the_sessions() {
     let house = House::empty([]);
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let status = || -> Value { serde_json::from_str(&house.ok(&["daemon", "status", "--json"])).unwrap() };
     let restarted = |arguments: &[&str]| {
-        let before = status();
+        let before = house.status();
         house.ok(&[&["daemon", "restart"], arguments].concat());
-        let after = status();
+        let after = house.status();
         assert_ne!(before["pid"], after["pid"]);
         let pid = Pid::from_raw(before["pid"].as_i64().unwrap() as i32);
         assert!(!process::running(pid), "the one before is gone");
@@ -93,10 +92,10 @@ fn a_restart_keeps_the_options_and_restores_the_sessions() {
     house.state(&session, "idle");
     assert!(!restarted(&["--control-port", "0"]).ends_with(&format!(":{port}")), "an option that is given counts");
     house.state(&session, "idle");
-    let before = status();
+    let before = house.status();
     let (code, said) = house.fails(&["daemon", "restart", "--control-dedupe-ttl", "1"]);
     assert!(code == 2 && said.contains("dedupe"), "{code} {said}");
-    assert_eq!(status()["pid"], before["pid"], "options that cannot be used do not stop it");
+    assert_eq!(house.status()["pid"], before["pid"], "options that cannot be used do not stop it");
     house.ok(&["daemon", "stop"]);
     house.ok(&["daemon", "restart"]);
     house.state(&session, "idle");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{House, message, stdin, with};
+use super::{House, stdin, with};
 
 /// Asks with these credentials.
 fn ask(house: &House, command: &str, payload: &Value, tokens: &[&str]) -> Value {
@@ -57,13 +57,11 @@ fn a_session_of_another_team_is_answered_like_one_that_does_not_exist() {
     config["roles"] = json!({ "narrow": { "allow": ["stdin@mine"] } });
     config["members"][0]["role"] = json!("narrow");
     std::fs::write(&path, config.to_string()).unwrap();
-    let refused =
-        |id: &str| {
-            let ack = house.talk().control(&with(message(&mine, "r2"), json!({
-            "type": "control.stdin.request", "content": "x", "session_id": id, "agent_id": format!("demo:{id}"),
-        })), &own);
-            (ack["result"].clone(), ack["error"].clone(), ack["detail"].as_str().unwrap().replace(id, "ID"))
-        };
+    let refused = |id: &str| {
+        let payload = with(stdin(&mine, "r2", "x"), json!({ "session_id": id, "agent_id": format!("demo:{id}") }));
+        let ack = house.talk().control(&payload, &own);
+        (ack["result"].clone(), ack["error"].clone(), ack["detail"].as_str().unwrap().replace(id, "ID"))
+    };
     assert_eq!(refused(&theirs.id), refused("nobody"));
 }
 

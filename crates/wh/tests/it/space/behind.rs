@@ -60,7 +60,7 @@ fn nothing_is_left(lab: &Lab, agent: &str, way: Way) {
         process::descendants(wh.pid()).into_iter().find(sleeps)
     });
     let all = process::descendants(wh.pid());
-    assert!(all.len() >= 3 && all.contains(&sleeper), "a keeper, the agent and its command: {all:?}");
+    assert!(all.len() >= 3 && all.contains(&sleeper), "a supervisor, the agent and its command: {all:?}");
     match way {
         Way::Left => {
             wh.text("/exit");

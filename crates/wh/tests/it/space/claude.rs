@@ -70,7 +70,7 @@ fn said(answer: &Value) -> String {
     lines.iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// The process that is Claude Code itself, below wh and its keeper.
+/// The process that is Claude Code itself, below wh and its supervisor.
 fn claude_process(wh: &Wh) -> Pid {
     eventually("Claude Code runs", || {
         process::descendants(wh.pid()).into_iter().find(|pid| {
@@ -313,5 +313,18 @@ fn the_doctor_says_whether_it_can_be_used() {
         let lacking = report(false);
         assert_eq!((&lacking["installed"], &lacking["logged_in"]), (&json!(true), &json!("no")), "{lacking}");
         assert!(lacking["hint"].as_str().unwrap().contains("claude auth login"), "{lacking}");
+    });
+}
+
+#[test]
+fn a_command_that_it_does_not_know_is_not_finished_like_a_prompt() {
+    Lab::inside("space::claude::a_command_that_it_does_not_know_is_not_finished_like_a_prompt", |lab| {
+        let wh = claude(lab, &[]);
+        for text in ["/nosuchcommand", "/nosuchcommand with words"] {
+            let receipt = ask(&wh, text);
+            assert_eq!(receipt["stage"], "failed", "{receipt}");
+            assert_eq!(receipt["reason"], "Claude Code has no command /nosuchcommand");
+        }
+        assert_eq!(ask(&wh, "Unknown command: is that so?")["stage"], "finished", "words are words");
     });
 }

@@ -59,7 +59,7 @@ fn said(answer: &Value) -> String {
     lines.iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// The processes that are Codex, below wh and its keeper: the script that starts it, and the program itself.
+/// The processes that are Codex, below wh and its supervisor: the script that starts it, and the program itself.
 fn codex_processes(wh: &Wh) -> Vec<Pid> {
     eventually("Codex runs", || {
         let all = process::descendants(wh.pid()).into_iter().filter(|pid| {

@@ -1,5 +1,7 @@
 //! The real Gemini CLI in a space, offline against the scripted model: what any agent of the Agent Client Protocol does.
 
+mod lasting;
+
 use std::fs;
 use std::time::Duration;
 
@@ -37,11 +39,29 @@ fn request(lab: &Lab, text: &str) -> String {
     bodies.into_iter().rfind(|body| body.contains(text)).unwrap_or_else(|| panic!("the model was asked {text}"))
 }
 
+/// Arguments and response of the last call of this tool.
+fn call_of(wh: &Wh, tool: &str) -> (Value, Value) {
+    let messages = wh.get("/control/messages?limit=1000").json()["messages"].as_array().unwrap().clone();
+    let is_call = |one: &&Value| one["kind"] == "mcp/request" && one["payload"]["params"]["name"] == tool;
+    let request = messages.iter().rfind(is_call).unwrap_or_else(|| panic!("no call of {tool} in {messages:?}"));
+    let end = format!("{}.end", request["id"].as_str().unwrap());
+    let is_response = |one: &&Value| one["kind"] == "mcp/response" && one["id"] == end;
+    let response = messages.iter().find(is_response).unwrap_or_else(|| panic!("the call is open in {messages:?}"));
+    (request["payload"]["params"]["arguments"].clone(), response["payload"].clone())
+}
+
+/// Grants what is asked next, and waits for the end of the turn.
+fn granted(wh: &Wh, message: &str, id: &str) {
+    let asked = asked(wh, message, id);
+    assert_eq!(answer(wh, asked["id"].as_str().unwrap(), &option(&asked, "allow_once")).status, 200);
+    assert_eq!(finished(wh, id)["stage"], "finished");
+}
+
 fn session(wh: &Wh) -> Value {
     state(wh)["sessions"]["gemini"].clone()
 }
 
-/// The process that is Gemini CLI itself, below wh and its keeper.
+/// The process that is Gemini CLI itself, below wh and its supervisor.
 fn process_of(wh: &Wh) -> Pid {
     eventually("Gemini CLI runs", || {
         process::descendants(wh.pid()).into_iter().rfind(|pid| {
@@ -88,14 +108,35 @@ fn what_is_denied_does_not_happen() {
         assert_eq!(answer(&wh, command["id"].as_str().unwrap(), &option(&command, "reject_once")).status, 200);
         assert_eq!(finished(&wh, "r1")["stage"], "finished");
         assert!(!lab.project.join("denied.txt").exists());
-        let messages = wh.get("/control/messages?limit=100").text();
-        assert!(messages.contains("denied"), "the call is shown as denied: {messages}");
+        assert_eq!(call_of(&wh, "run_shell_command").1["status"], "denied");
         let change = asked(&wh, "edit: made.txt some words", "r2");
         let detail = &change["details"][0];
         assert_eq!((&detail["type"], &detail["new"]), (&json!("diff"), &json!("some words")), "{change}");
         assert_eq!(answer(&wh, change["id"].as_str().unwrap(), &option(&change, "allow_once")).status, 200);
         assert_eq!(finished(&wh, "r2")["stage"], "finished");
         assert_eq!(fs::read_to_string(lab.project.join("made.txt")).unwrap(), "some words");
+    });
+}
+
+#[test]
+fn calls_are_shown_with_their_arguments() {
+    Lab::inside("space::gemini::calls_are_shown_with_their_arguments", |lab| {
+        let wh = gemini(lab, &[]);
+        granted(&wh, "tool: touch granted.txt && true", "r1");
+        let (arguments, response) = call_of(&wh, "run_shell_command");
+        assert_eq!(arguments, json!({ "command": "touch granted.txt && true" }));
+        assert_eq!(response["status"], "completed", "{response}");
+        assert_eq!(response["result"]["content"], json!([]), "a description is no output");
+
+        granted(&wh, "edit: made.txt some words", "r2");
+        let path = lab.project.join("made.txt");
+        let (arguments, _) = call_of(&wh, "write_file");
+        assert_eq!(arguments, json!({ "file_path": path, "content": "some words" }));
+
+        let call = format!("call: read_file {}", json!({ "file_path": path }));
+        assert_eq!(ask(&wh, &call)["stage"], "finished");
+        let (arguments, response) = call_of(&wh, "read_file");
+        assert_eq!((arguments, &response["status"]), (json!({ "file_path": path }), &json!("completed")));
     });
 }
 
@@ -186,8 +227,39 @@ fn a_turn_that_the_model_fails_is_failed() {
         let wh = gemini(lab, &[]);
         let receipt = ask(&wh, "fail: 400");
         assert_eq!(receipt["stage"], "failed");
-        assert!(receipt["reason"].as_str().unwrap().contains("400"), "{receipt}");
+        assert_eq!(receipt["reason"], "the model answered with HTTP 400: scripted failure 400");
+        let receipt = ask(&wh, "fail: 403");
+        let reason = receipt["reason"].as_str().unwrap();
+        assert!(reason.starts_with("the model answered with HTTP 403: scripted failure 403; run `gemini`"), "{reason}");
         assert_eq!(ask(&wh, "hello there")["stage"], "finished");
+    });
+}
+
+#[test]
+fn a_retry_is_reported_while_it_happens() {
+    Lab::inside("space::gemini::a_retry_is_reported_while_it_happens", |lab| {
+        let wh = gemini(lab, &[]);
+        wh.post("/message", json!({ "message": "fail: 500", "request_id": "r1" }));
+        wh.wait(r#"screen_contains "the model answered with HTTP 500; attempt 2 of 10""#);
+        assert_eq!(wh.post("/control/interrupt", json!({})).status, 200);
+        assert_eq!(finished(&wh, "r1")["reason"], "cancelled");
+        kill(process_of(&wh), Signal::SIGKILL).unwrap();
+        wh.wait(r#"screen_contains "Gemini CLI is gone: it exited with 1; the next message""#);
+        let messages = wh.get("/control/messages?limit=1000").text();
+        assert!(
+            !messages.contains("[DEBUG]") && !messages.contains("[WARN]"),
+            "no line of its log is shown: {messages}"
+        );
+    });
+}
+
+#[test]
+fn it_says_why_a_conversation_is_not_made_shorter() {
+    Lab::inside("space::gemini::it_says_why_a_conversation_is_not_made_shorter", |lab| {
+        let wh = gemini(lab, &[]);
+        eventually("it is ready", || (session(&wh)["mode"] == "default").then_some(()));
+        let refused = wh.post("/control/command", json!({ "command": "/compact" })).text();
+        assert!(refused.contains("Gemini CLI makes its conversations shorter by itself"), "{refused}");
     });
 }
 

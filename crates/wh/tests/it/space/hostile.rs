@@ -148,7 +148,7 @@ fn says_too_much(agent: &'static str) {
 
 #[test]
 fn what_is_said_before_an_agent_can_be_used_is_bounded() {
-    for agent in ["gemini", "codex"] {
+    for agent in ["gemini", "codex", "claude"] {
         let Some(hostile) = Hostile::with(agent, &[("FLOOD_FIRST", "1500")]) else { return };
         let (receipt, words) = hostile.ask("hello");
         assert_eq!((receipt["stage"].as_str(), words.last().map(String::as_str)), (Some("finished"), Some("fine")));

@@ -10,6 +10,7 @@ mod doubled;
 mod examples;
 mod gemini;
 mod hostile;
+mod interrupts;
 mod lifecycle;
 mod managing;
 mod moments;

@@ -70,7 +70,7 @@ fn nothing_of_it_outlives_wh() {
         wh.post("/message", json!({ "message": "slow: 600", "request_id": "r1" }));
         wh.wait(r#"screen_contains "word3""#);
         let all = process::descendants(wh.pid());
-        assert!(all.len() >= 2, "a keeper and Claude Code");
+        assert!(all.len() >= 2, "a supervisor and Claude Code");
         wh.signal(Signal::SIGKILL);
         wh.wait_exit(wh_testkit::PATIENCE);
         eventually("nothing is left", || all.iter().all(|pid| !process::running(*pid)).then_some(()));

@@ -66,7 +66,7 @@ fn nothing_of_it_outlives_wh() {
         wh.wait(r#"screen_contains "sleep 600""#);
         codex_processes(&wh);
         let all = process::descendants(wh.pid());
-        assert!(all.len() >= 3, "a keeper, and Codex in two");
+        assert!(all.len() >= 3, "a supervisor, and Codex in two");
         wh.signal(Signal::SIGKILL);
         wh.wait_exit(wh_testkit::PATIENCE);
         eventually("nothing is left", || all.iter().all(|pid| !process::running(*pid)).then_some(()));

@@ -1,0 +1,106 @@
+//! From a program to a conversation: the handshake.
+
+use wh_claude::{Connection, Error, protocol};
+use wh_core::space::harness::{Capabilities, Named, Report};
+use wh_core::space::item::Level;
+
+use super::super::calls::CALLS;
+use super::super::{LOG_IN, TITLE, history, modes};
+use super::ClaudeProtocol;
+use crate::driver::{Connect, ConnectError, Connected, Protocol};
+use crate::port::{ALLOW_SKIPPING, Reports, Resume, Start};
+
+impl Connect for ClaudeProtocol {
+    async fn connect(&mut self, reports: &Reports) -> Result<Connected<Self>, ConnectError> {
+        let options = match &self.session {
+            Some(session) => self.options.clone().resume(wh_claude::Resume::Session(session.clone())),
+            None => self.options.clone(),
+        };
+        let (connection, events, hello) = Connection::start(&options).await.map_err(failed)?;
+        let hello: protocol::InitializeReply = serde_json::from_value(hello).unwrap_or_default();
+        self.capabilities = capabilities(&hello, &self.start);
+        self.version = hello.claude_code_version.or(self.version.take());
+        if let Some(mode) = hello.current_permission_mode {
+            self.note_mode(&mode);
+        }
+        if !std::mem::replace(&mut self.recalled, true) {
+            let history = history::of(&self.start).await;
+            if self.start.recalls {
+                for report in history.reports {
+                    reports.send(report).await?;
+                }
+            }
+            self.checkpoints = history.checkpoints;
+        }
+        let mut greeting = vec![Report::Kept(self.resume_id())];
+        let skipping = self.skipping_mode().filter(|_| !self.start.may_skip_permissions);
+        if let Some(mode) = skipping {
+            let left = connection.set_permission_mode(protocol::PermissionMode::Default).await;
+            if let Err(error) = left {
+                let why = format!("{TITLE} is in its mode {mode:?}, which skips permissions: {error}");
+                connection.close();
+                let mut events = events;
+                while events.next().await.is_some() {}
+                return Err(ConnectError::Fatal(why));
+            }
+            self.capabilities.mode = Some("default".to_owned());
+            let text = format!("{TITLE} was in its mode {mode:?}, which skips permissions, and is not any more");
+            greeting.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
+        }
+        let link = connection.link().clone();
+        self.connection = Some(connection);
+        Ok(Connected { link, events: events.into_link(), greeting, doubt: None })
+    }
+}
+
+impl ClaudeProtocol {
+    /// The name of the conversation that was resumed; a new one has none before its first turn.
+    fn resume_id(&self) -> Option<String> {
+        self.session.clone().or_else(|| match &self.start.resume {
+            Some(Resume::Named(name)) => Some(name.clone()),
+            Some(Resume::Latest) | None => None,
+        })
+    }
+}
+
+/// An error in words, with what to do about it where that is known.
+pub(super) fn hinted(text: &str) -> String {
+    let about_login = ["/login", "API key", "ogged in", "authenticat"].iter().any(|word| text.contains(word));
+    if about_login { format!("{text}; {LOG_IN}") } else { text.to_owned() }
+}
+
+fn failed(error: Error) -> ConnectError {
+    match error {
+        Error::Disconnected(reason) => {
+            // Only the conversation is not to be had: with another one it would start.
+            let refused = ["No conversation found", "Failed to resume", "Session not found"];
+            if refused.iter().any(|words| reason.contains(words)) {
+                ConnectError::ConversationLost(hinted(&reason))
+            } else {
+                ConnectError::Fatal(hinted(&reason))
+            }
+        }
+        other => ConnectError::Fatal(hinted(&other.to_string())),
+    }
+}
+
+fn capabilities(hello: &protocol::InitializeReply, start: &Start) -> Capabilities {
+    let models = hello.models.iter().map(|model| Named {
+        id: model.value.clone(),
+        title: if model.description.is_empty() { model.display_name.clone() } else { model.description.clone() },
+    });
+    let commands = hello.commands.iter().map(|command| Named {
+        id: command.name.clone(),
+        title: command.description.lines().next().unwrap_or_default().to_owned(),
+    });
+    Capabilities {
+        interrupts: true,
+        acknowledges: false,
+        models: models.collect(),
+        model: start.model.clone().or_else(|| Some("default".to_owned())),
+        modes: modes(start.may_skip_permissions),
+        mode: start.mode.clone().or_else(|| Some("default".to_owned())),
+        commands: commands.collect(),
+        calls: CALLS.iter().map(|call| (*call).to_owned()).collect(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Open questions of an agent. A question may have several parts, which are answered one by one and sent together.
+
+use std::collections::BTreeMap;
+
+use wh_core::space::harness::Key;
+use wh_core::space::question::{Answer, Question};
+
+struct Open<A> {
+    /// The agent's name for it.
+    id: String,
+    ask: A,
+    parts: Vec<(Question, Option<Answer>)>,
+}
+
+impl<A> Open<A> {
+    fn keys(&self, number: u64) -> Vec<Key> {
+        (0..self.parts.len()).map(|part| key(number, part)).collect()
+    }
+}
+
+/// The questions that wait for an answer. Keys are never used again, also by a later process.
+pub(super) struct Questions<A> {
+    asked: u64,
+    open: BTreeMap<u64, Open<A>>,
+}
+
+impl<A> Default for Questions<A> {
+    fn default() -> Self {
+        Self { asked: 0, open: BTreeMap::new() }
+    }
+}
+
+/// The consequence of one answer.
+pub(super) enum Answered<A> {
+    NotOpen,
+    /// It cannot be sent; the question stays open and is asked again.
+    Objection {
+        why: String,
+        question: Question,
+    },
+    /// Other parts are not answered yet.
+    Part,
+    /// Everything is answered.
+    Whole {
+        ask: A,
+        answers: Vec<(Question, Answer)>,
+    },
+}
+
+fn key(number: u64, part: usize) -> Key {
+    format!("q{number}/{part}")
+}
+
+fn parse(key: &str) -> Option<(u64, usize)> {
+    let (number, part) = key.strip_prefix('q')?.split_once('/')?;
+    Some((number.parse().ok()?, part.parse().ok()?))
+}
+
+impl<A> Questions<A> {
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Opens a question; the key of each part.
+    pub fn open(&mut self, id: String, ask: A, questions: Vec<Question>) -> Vec<(Key, Question)> {
+        self.asked += 1;
+        let number = self.asked;
+        let asked = questions.iter().cloned().enumerate().map(|(part, question)| (key(number, part), question));
+        let asked = asked.collect();
+        let parts = questions.into_iter().map(|question| (question, None)).collect();
+        self.open.insert(number, Open { id, ask, parts });
+        asked
+    }
+
+    pub fn answer(
+        &mut self,
+        key: &str,
+        answer: Answer,
+        objection: impl FnOnce(&A, usize, &Answer) -> Option<String>,
+    ) -> Answered<A> {
+        let Some((number, part)) = parse(key) else { return Answered::NotOpen };
+        let Some(open) = self.open.get_mut(&number) else { return Answered::NotOpen };
+        let Some((question, given)) = open.parts.get_mut(part) else { return Answered::NotOpen };
+        if let Some(why) = objection(&open.ask, part, &answer) {
+            return Answered::Objection { why, question: question.clone() };
+        }
+        *given = Some(answer);
+        if open.parts.iter().any(|(_, answer)| answer.is_none()) {
+            return Answered::Part;
+        }
+        match self.open.remove(&number) {
+            Some(Open { ask, parts, .. }) => {
+                let answers = parts.into_iter().filter_map(|(question, answer)| Some((question, answer?))).collect();
+                Answered::Whole { ask, answers }
+            }
+            None => Answered::NotOpen,
+        }
+    }
+
+    /// Closes the question that the agent calls `id`; the keys of its parts.
+    pub fn withdraw(&mut self, id: &str) -> Option<Vec<Key>> {
+        let number = self.open.iter().find(|(_, open)| open.id == id).map(|(number, _)| *number)?;
+        self.open.remove(&number).map(|open| open.keys(number))
+    }
+
+    /// Closes those that are to be closed.
+    pub fn take_if(&mut self, is_wanted: impl Fn(&A) -> bool) -> Vec<(Vec<Key>, A)> {
+        let (taken, kept) = std::mem::take(&mut self.open).into_iter().partition(|(_, open)| is_wanted(&open.ask));
+        self.open = kept;
+        let taken: BTreeMap<u64, Open<A>> = taken;
+        taken.into_iter().map(|(number, open)| (open.keys(number), open.ask)).collect()
+    }
+
+    /// Closes all.
+    pub fn take_all(&mut self) -> Vec<(Vec<Key>, A)> {
+        self.take_if(|_| true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wh_core::space::question::QuestionKind;
+
+    use super::*;
+
+    fn question(title: &str) -> Question {
+        Question {
+            kind: QuestionKind::Choice,
+            title: title.to_owned(),
+            details: Vec::new(),
+            options: Vec::new(),
+            accepts_text: true,
+            preselects: false,
+        }
+    }
+
+    fn said(text: &str) -> Answer {
+        Answer { option: None, text: Some(text.to_owned()) }
+    }
+
+    #[test]
+    fn the_parts_of_a_question_are_answered_one_by_one_and_sent_together() {
+        let mut questions = Questions::default();
+        let asked = questions.open("a".to_owned(), 7, vec![question("one"), question("two")]);
+        let [(first, _), (second, _)] = &asked[..] else { panic!("two parts") };
+        assert!(matches!(questions.answer(second, said("2"), |_, _, _| None), Answered::Part));
+        let refused = questions.answer(first, said("no"), |ask, part, _| Some(format!("{ask} {part}")));
+        assert!(matches!(refused, Answered::Objection { why, .. } if why == "7 0"));
+        let Answered::Whole { ask: 7, answers } = questions.answer(first, said("1"), |_, _, _| None) else {
+            panic!("it is whole")
+        };
+        let texts: Vec<_> = answers.into_iter().map(|(question, answer)| (question.title, answer.text)).collect();
+        assert_eq!(texts, [("one".to_owned(), Some("1".to_owned())), ("two".to_owned(), Some("2".to_owned()))]);
+        assert!(matches!(questions.answer(first, said("1"), |_, _, _| None), Answered::NotOpen));
+    }
+
+    #[test]
+    fn a_withdrawn_question_is_not_open_and_keys_are_not_used_again() {
+        let mut questions = Questions::default();
+        let first = questions.open("a".to_owned(), (), vec![question("one")]);
+        assert_eq!(questions.withdraw("a"), Some(vec![first[0].0.clone()]));
+        assert_eq!(questions.withdraw("a"), None);
+        let second = questions.open("a".to_owned(), (), vec![question("one")]);
+        assert_ne!(first[0].0, second[0].0);
+        for key in ["", "q", "q1", "q1/", "q9/0", "qx/0", "q2/1"] {
+            assert!(matches!(questions.answer(key, said(""), |(), _, _| None), Answered::NotOpen), "{key}");
+        }
+        assert_eq!(questions.take_all().len(), 1);
+        assert!(questions.is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! `wh-bench interrupts`: a trial, not a measurement. Compares the receipts of interrupted prompts with the log of the model.
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use wh_testkit::Lab;
+use wh_testkit::interrupts::{InterruptReport, InterruptTrial, LabAgent};
+
+use crate::{Outcome, Setting, say};
+
+/// Time limit of the trial without its rounds.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Average time limit of a round.
+const LIMIT_PER_ROUND: Duration = Duration::from_secs(3);
+
+/// Contradictions of one agent that are listed on stderr.
+const MAX_LISTED: usize = 50;
+
+/// Check the receipts of interrupted prompts against what the model delivered
+///
+/// Claude Code, Codex and Gemini CLI run one after another in the lab, offline, with a scripted model. In each round a
+/// prompt and an interrupt are sent over HTTP, each with a request_id of its own; the interrupt follows at a random
+/// moment in the first 200 ms, in a third of the rounds at once. In a fifth of the rounds the answer is short, so that
+/// its end and the interrupt come at about the same time. When both receipts are final, they are compared with the log
+/// of the model, which shows whether the prompt was requested once and its answer cut or complete. Tables go to stdout.
+/// The exit code is 1 if any receipt or notice contradicts the log. Needs the CLIs that crates/testkit/install-clis installs.
+#[derive(Debug, Args)]
+pub struct Interrupts {
+    /// Number of prompts for each agent, each with one interrupt
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    rounds: usize,
+
+    /// Seed of the random moments [default: the time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Run only this agent; may be repeated
+    #[arg(long = "agent", value_name = "AGENT", value_parser = PossibleValuesParser::new(LabAgent::ALL.map(LabAgent::id)))]
+    agents: Vec<String>,
+}
+
+impl Interrupts {
+    pub fn run(&self, setting: &Setting) -> Outcome<()> {
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let seed = self.seed.unwrap_or_else(now);
+        match Lab::here() {
+            Some(lab) => self.inside(setting, &lab, seed),
+            None => self.enter(setting, seed),
+        }
+    }
+
+    fn agents(&self) -> Vec<LabAgent> {
+        let wanted = |agent: &LabAgent| self.agents.is_empty() || self.agents.iter().any(|id| id == agent.id());
+        LabAgent::ALL.into_iter().filter(wanted).collect()
+    }
+
+    /// Runs the same command in the lab.
+    fn enter(&self, setting: &Setting, seed: u64) -> Outcome<()> {
+        say(&format!("interrupts: --seed {seed}"));
+        let wh = setting.wh.canonicalize()?;
+        let agents = self.agents();
+        let mut arguments =
+            vec!["interrupts".to_owned(), format!("--rounds={}", self.rounds), format!("--seed={seed}")];
+        arguments.extend(agents.iter().map(|agent| format!("--agent={}", agent.id())));
+        arguments.extend(["--wh".to_owned(), wh.to_string_lossy().into_owned()]);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let rounds = u32::try_from(self.rounds.saturating_mul(agents.len()))?;
+        let limit = LIMIT.saturating_add(LIMIT_PER_ROUND.saturating_mul(rounds));
+        Ok(Lab::reenter(&arguments, limit, |line| {
+            let _ = writeln!(io::stdout(), "{line}");
+        })?)
+    }
+
+    fn inside(&self, setting: &Setting, lab: &Lab, seed: u64) -> Outcome<()> {
+        let mut reports = Vec::new();
+        for agent in self.agents() {
+            let trial = InterruptTrial { wh: setting.wh.clone(), agent, rounds: self.rounds, seed };
+            reports.push(trial.run(lab, |what| say(&format!("interrupts: {what}"))));
+        }
+        io::stdout().write_all(InterruptReport::tables(&reports).as_bytes())?;
+        for report in &reports {
+            for (contradiction, round) in report.contradictions.iter().take(MAX_LISTED) {
+                say(&format!("CONTRADICTION: {contradiction}: {round}"));
+            }
+            for (notice, times) in &report.notices {
+                say(&format!("notice of {}, {times} times: {notice}", report.agent.title()));
+            }
+        }
+        let found: usize = reports.iter().map(|report| report.contradictions.len()).sum();
+        if found == 0 { Ok(()) } else { Err(format!("{found} contradictions").into()) }
+    }
+}

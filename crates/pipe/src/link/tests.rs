@@ -1,0 +1,167 @@
+use super::*;
+use crate::process::Exit;
+
+/// Lines of a word and a text: `? ID TEXT` asks, `= ID TEXT` answers, `- ID` withdraws, everything else is a message.
+struct Words;
+
+enum Frame {
+    Ask(&'static str),
+    Answer(&'static str, &'static str),
+    Say(&'static str),
+}
+
+impl Codec for Words {
+    type Frame = Frame;
+    type Id = u64;
+    type Reply = String;
+    type Message = String;
+
+    fn encode(&self, frame: Frame, number: u64) -> Result<Encoded<u64>, String> {
+        Ok(match frame {
+            Frame::Ask(text) => Encoded { line: format!("? {number} {text}"), role: Role::Request(number) },
+            Frame::Answer(key, text) => Encoded { line: format!("= {key} {text}"), role: Role::Answer(key.to_owned()) },
+            Frame::Say("unspeakable") => return Err("it cannot be said".to_owned()),
+            Frame::Say(text) => Encoded { line: text.to_owned(), role: Role::Message },
+        })
+    }
+
+    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let words: Vec<&str> = line.splitn(3, ' ').collect();
+        match words[..] {
+            ["?", "slow", _] => Decoded::Handled("slow".to_owned(), Box::pin(std::future::pending())),
+            ["?", "mine", _] => {
+                Decoded::Handled("mine".to_owned(), Box::pin(async { Frame::Answer("mine", "handled") }))
+            }
+            ["?", key, _] => Decoded::Request(key.to_owned(), line),
+            ["=", id, text] => match id.parse() {
+                Ok(id) => Decoded::Reply(id, text.to_owned()),
+                Err(_) => Decoded::Nothing,
+            },
+            ["-", key] => Decoded::Withdrawal(key.to_owned(), line),
+            _ => Decoded::Message(line),
+        }
+    }
+}
+
+async fn link(script: &str) -> (Link<Words>, Events<Words>) {
+    let mut launch = Launch::new("bash");
+    launch.arguments = vec!["-c".into(), script.into()];
+    Link::start(&launch, Words, 1000).await.unwrap()
+}
+
+async fn message(events: &mut Events<Words>) -> String {
+    match events.next().await {
+        Some(Inbound::Message(message)) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_reply_to_a_written_request_is_an_event_in_its_place() {
+    let (link, mut events) = link(r#"read -r a id rest; echo before; echo "= $id yes"; echo after; read -r"#).await;
+    let outbound = link.encode(Frame::Ask("what")).unwrap();
+    let id = *outbound.id().unwrap();
+    assert_eq!(link.write(outbound).await, Ok(true));
+    assert_eq!(message(&mut events).await, "before");
+    assert!(matches!(events.next().await, Some(Inbound::Reply(of, reply)) if of == id && reply == "yes"));
+    assert_eq!(message(&mut events).await, "after");
+}
+
+#[tokio::test]
+async fn the_reply_to_a_request_is_its_future() {
+    let (link, mut events) = link(r#"read -r a id rest; echo noise; echo "= $id yes"; read -r"#).await;
+    let reply = link.request(Frame::Ask("what"), Some(Duration::from_secs(20))).await.unwrap();
+    assert_eq!(reply.await, Ok("yes".to_owned()));
+    assert_eq!(message(&mut events).await, "noise");
+}
+
+#[tokio::test]
+async fn an_answer_is_written_once_and_not_after_a_withdrawal() {
+    let script = r#"echo '? a what'; read -r one; echo "got $one"; echo '? b what'; echo '- b'; read -r two; echo "got $two"; read -r"#;
+    let (link, mut events) = link(script).await;
+    assert_eq!(message(&mut events).await, "? a what");
+    assert_eq!(link.send(Frame::Answer("a", "this")).await, Ok(true));
+    assert_eq!(link.send(Frame::Answer("a", "again")).await, Ok(false));
+    assert_eq!(message(&mut events).await, "got = a this");
+    assert_eq!(message(&mut events).await, "? b what");
+    assert_eq!(message(&mut events).await, "- b");
+    assert_eq!(link.send(Frame::Answer("b", "late")).await, Ok(false));
+    assert_eq!(link.send(Frame::Say("done")).await, Ok(true));
+    assert_eq!(message(&mut events).await, "got done", "nothing else was written");
+}
+
+#[tokio::test]
+async fn a_request_that_is_handled_is_answered_beside_the_reader() {
+    let script = r#"echo '? slow what'; echo '? mine what'; read -r one; echo "got $one"; echo '- slow'; read -r"#;
+    let (_link, mut events) = link(script).await;
+    assert_eq!(message(&mut events).await, "got = mine handled");
+}
+
+#[tokio::test]
+async fn a_handshake_buffers_little_of_a_flood_and_keeps_the_end() {
+    let script = r#"read -r a id rest; yes "$(printf '%0900d' 1)" | head -n 5000; echo "= $id yes"; exit 3"#;
+    let (link, mut events) = link(script).await;
+    let shaking = async {
+        let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await;
+        reply.unwrap().await
+    };
+    assert_eq!(events.buffer_during(shaking).await, Ok("yes".to_owned()));
+    let mut count = 0;
+    let closed = loop {
+        match events.next().await {
+            Some(Inbound::Message(_)) => count += 1,
+            Some(Inbound::Closed(closed)) => break closed,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!((200..300).contains(&count), "{count} of 5000");
+    assert_eq!(closed.exit, Exit::Code(3));
+}
+
+#[tokio::test]
+async fn events_that_were_read_ahead_are_put_back_in_their_order() {
+    let (_link, mut events) = link("echo one; echo two; echo three; read -r").await;
+    let first = events.next().await;
+    let second = events.next().await;
+    events.put_back(first.into_iter().chain(second));
+    for word in ["one", "two", "three"] {
+        assert_eq!(message(&mut events).await, word);
+    }
+}
+
+#[tokio::test]
+async fn a_frame_that_cannot_be_encoded_is_an_error_and_the_link_goes_on() {
+    let (link, mut events) = link(r#"read -r line; echo "$line"; read -r"#).await;
+    assert_eq!(link.send(Frame::Say("unspeakable")).await, Err(Gone("it cannot be said".into())));
+    assert_eq!(link.send(Frame::Say("fine")).await, Ok(true));
+    assert_eq!(message(&mut events).await, "fine");
+}
+
+#[tokio::test]
+async fn only_marked_lines_of_standard_error_are_events() {
+    let script = "echo noise >&2; echo '! one' >&2; read -r; seq 1 100000 >&2; echo '! two' >&2; read -r; exit 3";
+    let mut launch = Launch::new("bash");
+    launch.arguments = vec!["-c".into(), script.into()];
+    launch.stderr_marker = Some("!".to_owned());
+    let (link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
+    for expected in ["! one", "! two"] {
+        assert!(matches!(events.next().await, Some(Inbound::Stderr(line)) if line == expected));
+        link.send(Frame::Say("next")).await.unwrap();
+    }
+    assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.exit == Exit::Code(3)));
+}
+
+#[tokio::test]
+async fn a_flood_of_marked_lines_neither_blocks_the_program_nor_is_kept_whole() {
+    let mut launch = Launch::new("bash");
+    launch.arguments = vec!["-c".into(), "seq 1 200000 >&2; exit 3".into()];
+    launch.stderr_marker = Some(String::new());
+    let (link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
+    assert_eq!(link.why_gone("nothing").await, Gone("it exited with 3: 200000".into()));
+    let mut count = 0;
+    while let Some(event) = events.next().await {
+        count += usize::from(matches!(event, Inbound::Stderr(_)));
+    }
+    assert!(count <= 256, "{count} lines were kept");
+}

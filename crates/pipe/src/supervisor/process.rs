@@ -1,0 +1,208 @@
+//! The process of a supervisor. It leads a session, adopts orphans, and waits in one place for orders, for changes of its
+//! children and for the next step of an end. A [`FrontEnd`] connects the program.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signalfd::SignalFd;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpid, setpgid};
+
+use crate::protocol::{Order, Report};
+use crate::signals;
+use crate::tree::{Ending, KILL, Step};
+
+/// Parts of a supervisor that depend on how its program is connected: by [pipes](super::pipes), or by a terminal.
+pub trait FrontEnd: Sized + 'static {
+    /// Steps of an end; the last one kills.
+    const STEPS: &'static [Step];
+
+    /// Grace period before the first step when the owner is gone.
+    const OWNER_GONE_GRACE: Duration;
+
+    /// Changes of the program that are reported besides its end: `WUNTRACED`, `WCONTINUED`, or none.
+    const CHANGES: WaitPidFlag;
+
+    /// Opens the line to the owner, and reads the program's command from the arguments.
+    fn open(arguments: impl Iterator<Item = OsString>) -> io::Result<(UnixStream, Command)>;
+
+    /// Makes this process the leader of a session. All signals are blocked.
+    fn lead_session() -> io::Result<Self>;
+
+    /// Sets the program's standard input, output and error, unless it inherits them.
+    fn connect(&self, _command: &mut Command) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Runs in the program's process before `exec`, when it leads its process group and all signals are still blocked. Only
+    /// async-signal-safe calls are allowed.
+    fn enter() -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Runs once the program was started.
+    fn started(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The foreground process group of the program's terminal.
+    fn foreground(&self) -> Option<Pid> {
+        None
+    }
+
+    /// Runs once the program has ended.
+    fn ended(&mut self) {}
+
+    /// Runs once the owner is gone.
+    fn owner_gone(&mut self) {}
+}
+
+/// Runs as a supervisor until nothing of the program is left. Exits with the program's code, or 128 and the number of the
+/// signal that ended it.
+pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
+    // The program must not reach into the process that it is known by. `stat` and `cmdline` stay readable.
+    prctl::set_dumpable(false)?;
+    let (line, command) = F::open(arguments)?;
+    let children = signals::hold()?;
+    let front_end = F::lead_session()?;
+    prctl::set_child_subreaper(true)?;
+    let mut process = Process { front_end, line, children, program: None, ending: None, code: 0 };
+    match process.start(command) {
+        Ok(()) => process.watch(),
+        Err(error) => {
+            process.report(&Report::Failed(error.raw_os_error().unwrap_or(0)));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+struct Process<F> {
+    front_end: F,
+    line: UnixStream,
+    children: SignalFd,
+    program: Option<Pid>,
+    ending: Option<Ending>,
+    code: u8,
+}
+
+impl<F: FrontEnd> Process<F> {
+    /// Takes the command by value: it may hold copies of a terminal, which nobody may hold while the program is watched.
+    fn start(&mut self, mut command: Command) -> io::Result<()> {
+        self.front_end.connect(&mut command)?;
+        let supervisor = getpid();
+        let become_program = move || {
+            signals::die_with(supervisor)?;
+            setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+            F::enter()?;
+            signals::start_afresh()
+        };
+        // SAFETY: between fork and exec only async-signal-safe system calls are made, on memory that is already there.
+        unsafe { command.pre_exec(become_program) };
+        #[expect(clippy::disallowed_methods, reason = "a supervisor has one child, and adopts on purpose")]
+        let child = command.spawn()?;
+        let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
+        self.front_end.started()?;
+        self.program = Some(pid);
+        self.report(&Report::Started(pid.as_raw()));
+        Ok(())
+    }
+
+    fn report(&mut self, report: &Report) {
+        // The end of the line, which says that the owner is gone, is seen elsewhere.
+        let _ = self.line.write_all(report.encode().as_bytes());
+    }
+
+    fn watch(mut self) -> io::Result<ExitCode> {
+        let mut owner_lives = true;
+        loop {
+            let timeout = self.ending.as_ref().map_or(PollTimeout::NONE, Ending::timeout);
+            let mut waits = [
+                PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.line.as_fd(), PollFlags::POLLIN),
+            ];
+            let waits = if owner_lives { &mut waits[..] } else { &mut waits[..1] };
+            match poll(waits, timeout) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let orders_wait = waits.get(1).and_then(PollFd::any).unwrap_or(false);
+            if orders_wait && !self.obey() {
+                owner_lives = false;
+                self.front_end.owner_gone();
+                self.ending.get_or_insert_with(|| Ending::after(F::OWNER_GONE_GRACE, F::STEPS));
+            }
+            while let Ok(Some(_)) = self.children.read_signal() {}
+            if !self.reap() {
+                return Ok(ExitCode::from(self.code));
+            }
+            if self.program.is_none() {
+                self.end();
+            }
+            if let Some(ending) = &mut self.ending {
+                ending.take_due_step();
+            }
+        }
+    }
+
+    /// Carries out one order; false when there will be no more.
+    fn obey(&mut self) -> bool {
+        let mut order = [0; 2];
+        if self.line.read_exact(&mut order).is_err() {
+            return false;
+        }
+        match (Order::decode(order), self.program) {
+            (Some(Order::End), _) => self.end(),
+            (Some(Order::Kill), _) => self.ending = Some(Ending::new(&[KILL])),
+            (Some(Order::Signal(number)), Some(program)) => {
+                if let Ok(signal) = Signal::try_from(i32::from(number)) {
+                    // A program that has moved to another group is still found by its own id.
+                    if killpg(program, signal).is_err() {
+                        let _ = kill(program, signal);
+                    }
+                }
+            }
+            (Some(Order::SignalForeground(number)), Some(_)) => {
+                if let (Ok(signal), Some(group)) = (Signal::try_from(i32::from(number)), self.front_end.foreground()) {
+                    let _ = killpg(group, signal);
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn end(&mut self) {
+        self.ending.get_or_insert_with(|| Ending::new(F::STEPS)).hasten();
+    }
+
+    /// Takes note of every child that changed; false when none is left.
+    fn reap(&mut self) -> bool {
+        loop {
+            let (report, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG | F::CHANGES)) {
+                Ok(WaitStatus::StillAlive) => return true,
+                Ok(status) if status.pid() != self.program => continue,
+                Ok(WaitStatus::Exited(_, code)) => (Report::Exited(code), Some(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => (Report::Killed(signal as i32), Some(128 + signal as i32)),
+                Ok(WaitStatus::Stopped(_, signal)) => (Report::Stopped(signal as i32), None),
+                Ok(WaitStatus::Continued(_)) => (Report::Continued, None),
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(_) => return false,
+            };
+            if let Some(code) = code {
+                self.program = None;
+                self.code = u8::try_from(code).unwrap_or(u8::MAX);
+                self.front_end.ended();
+            }
+            self.report(&report);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What is known of processes while no descriptor is left to look at them with.
+
+use std::process::Command;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use wh_pipe::{Launch, proc, reaper, tree};
+
+use super::{gone, output, pid, supervised};
+
+/// Makes [`without_descriptors`] do its work.
+const INSIDE: &str = "WH_TEST_WITHOUT_DESCRIPTORS";
+
+/// The session of the program.
+const SESSION: &str = "s1";
+
+/// Not a test by itself: run by the one below in a process of its own, because the limit is the whole process's.
+#[tokio::test]
+async fn without_descriptors() {
+    if std::env::var_os(INSIDE).is_none() {
+        return;
+    }
+    let mut launch: Launch = supervised("trap '' TERM; echo $$; while :; do sleep 1; done");
+    launch.session = Some(SESSION.to_owned());
+    let mut child = launch.start().await.unwrap();
+    let program = pid(&mut output(&mut child)).await;
+
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, 0, hard).unwrap();
+    let (listed, group) = (proc::snapshot(), tree::group(program));
+    let left = reaper::end_session(SESSION).await;
+    setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
+    assert!(listed.is_err() && group.is_err(), "{listed:?} {group:?}");
+    assert!(!left.is_empty(), "nobody has seen that it ended");
+
+    let left = reaper::end_session(SESSION).await;
+    assert!(left.is_empty(), "{left}");
+    gone("the program ends", &[program]);
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_taken_for_ended() {
+    let mut alone = Command::new(std::env::current_exe().unwrap());
+    alone.args(["--exact", "shortage::without_descriptors", "--nocapture"]).env(INSIDE, "1");
+    let output = alone.output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}", said.concat());
+}

@@ -1,0 +1,199 @@
+//! Programs with a supervisor: nothing outlives the owner, whatever the program has started and however the owner went.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use wh_pipe::{Child, Exit, Launch, Leash};
+use wh_testkit::eventually;
+use wh_testkit::process::{descendants, running};
+
+use crate::{LONG, SHORT, gone, line, output, pid, script, supervised};
+
+/// A program that will not hear of its end, and whose child has left its session and group. Both say who they are.
+const STUBBORN: &str = "trap '' HUP TERM INT; \
+    setsid sh -c \"trap '' HUP TERM INT; echo \\$\\$; while :; do sleep 1; done\" & \
+    echo $$; while :; do sleep 1; done";
+
+/// A program that stops its supervisor at the end of its input and will not hear of its own end, and whose child has left its
+/// session and group. Both say who they are.
+const STOPS_ONCE: &str = "trap '' HUP TERM INT; setsid sleep 1000 & echo $!; echo $$; read line; kill -STOP $PPID; \
+    while :; do sleep 1; done";
+
+/// The same, and it stops its supervisor again whenever that is continued.
+const STOPS_ALWAYS: &str = "trap '' HUP TERM INT; setsid sleep 1000 & echo $!; echo $$; read line; \
+    while :; do kill -STOP $PPID; sleep 0.01; done";
+
+/// The script of a copy of this test binary that is to be an owner, and then be killed.
+const OWNER: &str = "WH_PIPE_TEST_OWNER";
+
+#[tokio::test]
+async fn the_end_reaches_those_who_left_the_group() {
+    let mut child = supervised(STUBBORN).start().await.unwrap();
+    let mut lines = output(&mut child);
+    let family = [pid(&mut lines).await, pid(&mut lines).await];
+    assert_eq!(child.end(SHORT).await, Exit::Signal(Signal::SIGKILL as i32));
+    assert!(!family.iter().any(|pid| running(*pid)));
+}
+
+#[tokio::test]
+async fn when_the_program_ends_what_it_left_running_ends_and_the_output_with_it() {
+    let left_behind = "setsid sh -c \"trap '' TERM; echo \\$\\$; while :; do sleep 1; done\" & read line; exit 3";
+    let mut child = supervised(left_behind).start().await.unwrap();
+    let mut lines = output(&mut child);
+    let left = pid(&mut lines).await;
+    drop(child.stdin.take());
+    assert_eq!(child.exited().await, Exit::Code(3));
+    assert_eq!(line(&mut lines).await, None, "nobody holds the output any more");
+    gone("what was left running ends", &[left]);
+    assert_eq!(child.end(LONG).await, Exit::Code(3));
+}
+
+#[tokio::test]
+async fn a_dropped_program_takes_all_with_it() {
+    let mut child = supervised(STUBBORN).start().await.unwrap();
+    let mut lines = output(&mut child);
+    let family = [pid(&mut lines).await, pid(&mut lines).await];
+    drop(child);
+    gone("everything ends", &family);
+}
+
+#[tokio::test]
+async fn when_the_supervisor_is_killed_the_program_does_not_live_on_and_nobody_knows_how_it_ended() {
+    let mut child = supervised("echo $PPID; exec sleep 1000").start().await.unwrap();
+    let supervisor = pid(&mut output(&mut child)).await;
+    kill(supervisor, Signal::SIGKILL).unwrap();
+    assert_eq!(child.exited().await, Exit::Unknown);
+    gone("the program ends", &[Pid::from_raw(child.pid())]);
+    assert_eq!(child.end(LONG).await, Exit::Unknown);
+}
+
+#[tokio::test]
+async fn the_program_sees_neither_the_line_nor_the_supervisor_s_copies() {
+    let mut child = supervised("ls -l /proc/self/fd | grep -c socket; readlink /proc/$PPID/fd/0 || echo hidden")
+        .start()
+        .await
+        .unwrap();
+    let mut lines = output(&mut child);
+    assert_eq!(line(&mut lines).await.unwrap(), "0");
+    // Only root can look into an undumpable process.
+    let expected = if nix::unistd::geteuid().is_root() { "/dev/null" } else { "hidden" };
+    assert_eq!(line(&mut lines).await.unwrap(), expected);
+    assert_eq!(child.end(LONG).await, Exit::Code(0));
+}
+
+/// Not a test by itself: what a killed owner does before.
+#[tokio::test]
+async fn owner() {
+    if std::env::var_os(OWNER).is_none() {
+        return;
+    }
+    let text = std::env::var(OWNER).unwrap();
+    let mut child = supervised(&text).start().await.unwrap();
+    let mut lines = output(&mut child);
+    println!("family {} {}", pid(&mut lines).await, pid(&mut lines).await);
+    drop(child.stdin.take());
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn when_the_owner_is_killed_nothing_is_left() {
+    killed_owner(STUBBORN, false);
+}
+
+#[test]
+fn when_the_owner_is_killed_a_stopped_supervisor_is_continued_and_ends_everything() {
+    killed_owner(STOPS_ONCE, true);
+}
+
+/// Kills the owner of a program, which may have stopped its supervisor.
+fn killed_owner(text: &str, stopped: bool) {
+    let mut owner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "supervising::owner", "--nocapture"])
+        .env(OWNER, text)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let said = said.map(Result::unwrap).find(|line| line.contains("family ")).expect("the owner starts its program");
+    let said = said.split_once("family ").unwrap().1;
+    let program: Vec<Pid> = said.split(' ').map(|pid| Pid::from_raw(pid.parse().unwrap())).collect();
+    let mut family = descendants(wh_testkit::process::pid(&owner));
+    assert!(program.iter().all(|pid| family.contains(pid)), "{program:?} {family:?}");
+    assert!(family.len() >= 3, "a supervisor, a program and its child: {family:?}");
+    if stopped {
+        eventually("its supervisor is stopped", || family.iter().any(|pid| state(*pid) == Some('T')).then_some(()));
+    }
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    family.extend(program);
+    gone("the supervisor, the program and its child end", &family);
+}
+
+fn state(pid: Pid) -> Option<char> {
+    wh_pipe::proc::Stat::of(pid.as_raw()).ok().map(|stat| stat.state)
+}
+
+/// A program that has stopped its supervisor, and is not stopped itself.
+async fn stopping(leash: &Leash) -> (Child, [Pid; 2]) {
+    let mut child = Launch { leash: Some(leash.clone()), ..supervised(STOPS_ALWAYS) }.start().await.unwrap();
+    let mut lines = output(&mut child);
+    let family = [pid(&mut lines).await, pid(&mut lines).await];
+    drop(child.stdin.take());
+    let supervisor = wh_pipe::proc::Stat::of(child.pid()).unwrap().parent;
+    eventually("its supervisor is stopped", || (state(Pid::from_raw(supervisor)) == Some('T')).then_some(()));
+    (child, family)
+}
+
+#[tokio::test]
+async fn a_program_that_stopped_its_supervisor_ends_with_all_that_it_started() {
+    let leash = Leash::default();
+    let (child, family) = stopping(&leash).await;
+    assert_eq!(child.end(SHORT).await, Exit::Signal(Signal::SIGKILL as i32), "the supervisor could still report it");
+    assert!(!family.iter().any(|pid| running(*pid)));
+
+    let (child, family) = stopping(&leash).await;
+    drop(child);
+    gone("a dropped program and its child end", &family);
+
+    let (child, family) = stopping(&leash).await;
+    leash.pull();
+    assert_eq!(child.end(LONG).await, Exit::Signal(Signal::SIGKILL as i32));
+    assert!(!family.iter().any(|pid| running(*pid)));
+}
+
+#[test]
+fn a_program_that_stopped_its_supervisor_does_not_outlive_its_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let family = runtime.block_on(async {
+        let (child, family) = stopping(&Leash::default()).await;
+        tokio::spawn(async move {
+            let _child = child;
+            std::future::pending::<()>().await;
+        });
+        family
+    });
+    drop(runtime);
+    gone("it ends", &family);
+}
+
+#[tokio::test]
+async fn a_leash_kills_all_of_it_whoever_else_holds_it() {
+    for supervisor in [supervised("").supervisor, None] {
+        let leash = Leash::default();
+        let text = "trap '' TERM; sleep 1000 & echo $!; echo $$; while :; do wait; done";
+        let mut child = Launch { leash: Some(leash.clone()), supervisor, ..script(text) }.start().await.unwrap();
+        let mut lines = output(&mut child);
+        let family = [pid(&mut lines).await, pid(&mut lines).await];
+        leash.pull();
+        assert_eq!(tokio::time::timeout(LONG, child.exited()).await.unwrap(), Exit::Signal(9));
+        gone("the program and its child", &family);
+        let late = Launch { leash: Some(leash.clone()), ..script("sleep 1000") }.start().await.unwrap();
+        assert_eq!(
+            tokio::time::timeout(LONG, late.exited()).await.unwrap(),
+            Exit::Signal(9),
+            "it is too late to start"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Front end of a supervisor whose program runs in a terminal.
+//!
+//! Its arguments are the program with its arguments. Its standard input is the line to wh, its standard output the program's
+//! terminal, its standard error the person's terminal if there is one. Being the session's leader and the program's parent, it
+//! keeps the program's process group from being an orphan, so that the program can be suspended as under a shell.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+use nix::sys::wait::WaitPidFlag;
+use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid, setsid, tcgetpgrp, tcsetpgrp};
+use wh_pipe::supervisor::process::{self, FrontEnd};
+use wh_pipe::tree::{KILL, Step, TERMINATE};
+
+/// Everything that a program may have switched on in the person's terminal, switched off. The cursor is saved first, so
+/// that leaving an alternate screen that was never entered moves nothing.
+pub const RESET: &[u8] = b"\x1b7\x1b[?1049l\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[<9u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[0m";
+
+/// Runs as a supervisor of a program in a terminal until nothing of it is left. Succeeds however the program ended: that is
+/// reported.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode> {
+    process::run::<TerminalFrontEnd>(arguments.into_iter()).map(|_| ExitCode::SUCCESS)
+}
+
+struct TerminalFrontEnd {
+    /// Held open until the program ends, so that its terminal cannot be closed and opened again meanwhile.
+    slave: Option<OwnedFd>,
+    /// The person's terminal, with its settings from before.
+    terminal: Option<(File, Termios)>,
+}
+
+impl FrontEnd for TerminalFrontEnd {
+    /// A program in a terminal knows a hangup.
+    const STEPS: &'static [Step] =
+        &[Step { signal: Signal::SIGHUP, grace: Duration::from_millis(500) }, TERMINATE, KILL];
+
+    const OWNER_GONE_GRACE: Duration = Duration::ZERO;
+
+    const CHANGES: WaitPidFlag = WaitPidFlag::WUNTRACED.union(WaitPidFlag::WCONTINUED);
+
+    fn open(mut arguments: impl Iterator<Item = OsString>) -> io::Result<(UnixStream, Command)> {
+        let Some(program) = arguments.next() else { return Err(io::Error::other("no program given")) };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Ok((UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?), command))
+    }
+
+    fn lead_session() -> io::Result<Self> {
+        let slave = io::stdout().as_fd().try_clone_to_owned()?;
+        let terminal = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        let terminal = tcgetattr(&terminal).ok().map(|settings| (terminal, settings));
+        let null = File::options().write(true).open("/dev/null")?;
+        dup2_stdout(&null)?;
+        dup2_stderr(&null)?;
+
+        setsid()?;
+        take_terminal(&slave)?;
+        Ok(Self { slave: Some(slave), terminal })
+    }
+
+    fn connect(&self, command: &mut Command) -> io::Result<()> {
+        let Some(slave) = &self.slave else { return Err(io::Error::other("the terminal is closed")) };
+        command
+            .stdin(Stdio::from(slave.try_clone()?))
+            .stdout(Stdio::from(slave.try_clone()?))
+            .stderr(Stdio::from(slave.try_clone()?));
+        Ok(())
+    }
+
+    /// Moves the program to the foreground of its terminal.
+    fn enter() -> io::Result<()> {
+        // A background process that touches the foreground is stopped by TTOU, unless it blocks that, as the supervisor does.
+        Ok(tcsetpgrp(io::stdin(), getpid())?)
+    }
+
+    fn foreground(&self) -> Option<Pid> {
+        self.slave.as_ref().and_then(|slave| tcgetpgrp(slave).ok())
+    }
+
+    fn ended(&mut self) {
+        self.slave = None;
+    }
+
+    /// Undoes what wh and the program did to the person's terminal. The shell may have set it for itself by now; then its
+    /// settings stay.
+    fn owner_gone(&mut self) {
+        let Some((terminal, settings)) = &mut self.terminal else { return };
+        let mut raw = settings.clone();
+        cfmakeraw(&mut raw);
+        if tcgetattr(&*terminal).is_ok_and(|current| current == raw) {
+            let _ = tcsetattr(&*terminal, SetArg::TCSANOW, settings);
+        }
+        let _ = terminal.write_all(RESET);
+    }
+}
+
+nix::ioctl_write_int_bad!(
+    /// Makes a terminal the one that controls this session.
+    tiocsctty,
+    nix::libc::TIOCSCTTY
+);
+
+fn take_terminal(slave: &OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the call, and the argument is a plain number.
+    unsafe { tiocsctty(slave.as_raw_fd(), 0) }?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The findings of a trial, as they are counted and printed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::conversation::{CommandState, Round};
+use super::judge::{self, Contradiction, TurnFate};
+use super::{LabAgent, leak};
+
+/// The findings of a trial with one agent.
+#[derive(Debug, Clone)]
+pub struct InterruptReport {
+    /// The agent.
+    pub agent: LabAgent,
+    /// The number of rounds.
+    pub rounds: usize,
+    /// The number of rounds by the end of their turn.
+    pub fates: BTreeMap<TurnFate, usize>,
+    /// The contradictions, each with its round.
+    pub contradictions: Vec<(Contradiction, String)>,
+    /// The texts of the notices, and how often each was shown.
+    pub notices: BTreeMap<String, usize>,
+    /// For each round with receipts, the time from the interrupt until both were final.
+    settled_after: Vec<Duration>,
+}
+
+impl InterruptReport {
+    pub(super) fn new(agent: LabAgent) -> Self {
+        Self {
+            agent,
+            rounds: 0,
+            fates: BTreeMap::new(),
+            contradictions: Vec::new(),
+            notices: BTreeMap::new(),
+            settled_after: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, rounds: &[Round], notices: &[String]) {
+        for round in rounds {
+            self.rounds += 1;
+            *self.fates.entry(judge::fate(round)).or_default() += 1;
+            self.settled_after.extend(round.settled_after());
+            let found = judge::contradictions(round);
+            self.contradictions.extend(found.into_iter().map(|contradiction| (contradiction, described(round))));
+        }
+        for notice in notices {
+            *self.notices.entry(notice.clone()).or_default() += 1;
+            if leak::find(notice).is_some() {
+                self.contradictions.push((Contradiction::Leaked, format!("notice: {notice}")));
+            }
+        }
+        self.settled_after.sort();
+    }
+
+    /// The number of rounds whose turn ended like this.
+    pub fn count(&self, fate: TurnFate) -> usize {
+        self.fates.get(&fate).copied().unwrap_or_default()
+    }
+
+    /// The findings about several agents, as Markdown tables.
+    pub fn tables(reports: &[Self]) -> String {
+        let mut text = String::from(
+            "| agent | rounds | cancelled before submission | cancelled in the stream | finished before the interrupt \
+             | ran on | contradictions | interrupt to final receipts, median | worst |\n\
+             |---|---|---|---|---|---|---|---|---|\n",
+        );
+        for report in reports {
+            let fates = [
+                TurnFate::CancelledBeforeSubmission,
+                TurnFate::CancelledInStream,
+                TurnFate::FinishedBefore,
+                TurnFate::RanOn,
+            ];
+            let fates = fates.map(|fate| report.count(fate).to_string()).join(" | ");
+            let times = &report.settled_after;
+            let [median, worst] = [times.get(times.len() / 2), times.last()].map(milliseconds);
+            let (title, rounds, found) = (report.agent.title(), report.rounds, report.contradictions.len());
+            let _ = writeln!(text, "| {title} | {rounds} | {fates} | {found} | {median} | {worst} |");
+        }
+        if reports.iter().any(|report| !report.contradictions.is_empty()) {
+            text.push_str("\n| agent | contradiction | times | example |\n|---|---|---|---|\n");
+        }
+        for report in reports {
+            let mut kinds: BTreeMap<Contradiction, (usize, &str)> = BTreeMap::new();
+            for (contradiction, example) in &report.contradictions {
+                kinds.entry(*contradiction).or_insert((0, example)).0 += 1;
+            }
+            for (contradiction, (times, example)) in kinds {
+                let example = example.replace('|', "\\|").replace('\n', " ");
+                let _ = writeln!(text, "| {} | {contradiction} | {times} | {example} |", report.agent.title());
+            }
+        }
+        text
+    }
+}
+
+/// A round in one line.
+fn described(round: &Round) -> String {
+    let state = |state: &CommandState| match state {
+        CommandState::Refused(text) => format!("refused: {text}"),
+        CommandState::Open { stage } => format!("still {stage}"),
+        CommandState::Finished { .. } => "finished".to_owned(),
+        CommandState::Failed { reason, .. } => format!("failed: {reason}"),
+    };
+    let answers = match judge::fate(round) {
+        TurnFate::CancelledBeforeSubmission => "never requested",
+        TurnFate::CancelledInStream => "cut",
+        TurnFate::FinishedBefore => "complete",
+        TurnFate::RanOn => "ran to its end",
+    };
+    let delay = milliseconds(Some(&round.delay));
+    let (prompt, interrupt) = (state(&round.prompt), state(&round.interrupt));
+    format!("{} after {delay}: prompt {prompt}; interrupt {interrupt}; answer {answers}", round.marker)
+}
+
+fn milliseconds(duration: Option<&Duration>) -> String {
+    duration.map_or_else(|| "–".to_owned(), |duration| format!("{:.0} ms", duration.as_secs_f64() * 1e3))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn round(marker: &str, prompt: CommandState) -> Round {
+        let now = SystemTime::UNIX_EPOCH;
+        let interrupt = CommandState::Finished { accepted: now, at: now + Duration::from_millis(20) };
+        let (marker, delay) = (marker.to_owned(), Duration::from_millis(3));
+        Round { marker, delay, interrupted: now, prompt, interrupt, streams: Vec::new() }
+    }
+
+    #[test]
+    fn contradictions_are_counted_by_kind_with_an_example() {
+        let now = SystemTime::UNIX_EPOCH;
+        let cancelled = CommandState::Failed { accepted: now, at: now, reason: "cancelled".to_owned() };
+        let finished = CommandState::Finished { accepted: now, at: now };
+        let mut report = InterruptReport::new(LabAgent::Codex);
+        report.add(&[round("m1", cancelled), round("m2", finished.clone()), round("m3", finished)], &[]);
+        let tables = InterruptReport::tables(&[report]);
+        let lines: Vec<&str> = tables.lines().collect();
+        assert_eq!(lines[2], "| Codex | 3 | 3 | 0 | 0 | 0 | 2 | 20 ms | 20 ms |");
+        assert_eq!(
+            lines[6],
+            "| Codex | prompt `finished`, answer cut or never requested | 2 \
+             | m2 after 3 ms: prompt finished; interrupt finished; answer never requested |"
+        );
+        assert_eq!(lines.len(), 7);
+    }
+
+    #[test]
+    fn a_notice_with_an_id_is_a_contradiction() {
+        let mut report = InterruptReport::new(LabAgent::Claude);
+        let notices = ["it is ready", "lost 01a1b2c3-d4e5-7f60-8a9b-0c1d2e3f4a5b"].map(str::to_owned);
+        report.add(&[], &notices);
+        let kinds: Vec<Contradiction> = report.contradictions.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!((kinds, report.notices.len()), (vec![Contradiction::Leaked], 2));
+    }
+}

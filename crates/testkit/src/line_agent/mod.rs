@@ -1,0 +1,47 @@
+//! A scripted agent with a line protocol of its own, for tests of the driver that all agents share. The text of a prompt is
+//! the script, see `agent.py`; its side of wh is one file, [`protocol`].
+
+pub mod protocol;
+
+use wh_agents::driver;
+use wh_agents::port::{
+    Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Start, StartError, Surroundings,
+};
+use wh_pipe::Launch;
+
+use protocol::LineProtocol;
+
+/// The agent's name for people.
+pub const TITLE: &str = "Line";
+
+const PROGRAM: &str = include_str!("agent.py");
+
+/// The scripted agent. [`Start::arguments`] are the options of its command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LineAgent;
+
+impl Agent for LineAgent {
+    fn facts(&self) -> AgentFacts {
+        AgentFacts { id: "line".to_owned(), title: TITLE.to_owned(), install_hint: None, login_hint: None }
+    }
+
+    fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
+        let ready = Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None };
+        Box::pin(async { ready })
+    }
+
+    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+        let mut launch = Launch::new("python3");
+        launch.arguments = ["-I", "-S", "-c", PROGRAM].map(Into::into).to_vec();
+        launch.arguments.extend(start.arguments.iter().cloned());
+        launch.directory = Some(start.directory.clone());
+        launch.environment = start.environment.clone();
+        let may_skip = start.may_skip_permissions;
+        Box::pin(async move {
+            Ok(Harness::run(|inside| {
+                launch.leash = Some(inside.leash.clone());
+                driver::run(LineProtocol::new(launch, start), may_skip, inside)
+            }))
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! The driver of all agents, with a scripted agent in real processes: orders in, reports out.
+
+mod interrupts;
+mod limits;
+mod loss;
+mod turns;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::timeout;
+use wh_agents::port::{Agent, Harness, Start};
+use wh_core::space::TurnId;
+use wh_core::space::harness::{Capabilities, Deed, Order, Outcome, Report};
+use wh_core::space::item::{Body, Level, ToolStatus};
+use wh_core::space::question::Answer;
+use wh_testkit::line_agent::LineAgent;
+use wh_testkit::{PATIENCE, eventually};
+
+/// Longer than any pipe: an agent that does not read does not get all of it.
+const MORE_THAN_A_PIPE: usize = 1024 * 1024;
+
+/// The time within which a turn has to end after an interrupt, and an answer has to be read.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A running agent, and everything that it has reported.
+struct Run {
+    harness: Harness,
+    folder: TempDir,
+    turns: u64,
+    reports: Vec<Report>,
+}
+
+impl Run {
+    async fn new(options: &[&str]) -> Self {
+        Self::with(options, |_| {}).await
+    }
+
+    async fn with(options: &[&str], change: impl FnOnce(&mut Start)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut start = Start::new(folder.path());
+        start.arguments = options.iter().map(Into::into).collect();
+        change(&mut start);
+        let harness = LineAgent.start(start).await.unwrap();
+        Self { harness, folder, turns: 0, reports: Vec::new() }
+    }
+
+    async fn order(&self, order: Order) {
+        timeout(PATIENCE, self.harness.orders.send(order)).await.expect("the order is taken").unwrap();
+    }
+
+    async fn prompt(&mut self, text: &str) -> TurnId {
+        self.turns += 1;
+        let turn = TurnId::from(format!("turn-{}", self.turns).as_str());
+        let (item, text, attachments) = ("item".into(), text.to_owned(), Vec::new());
+        self.order(Order::Prompt { turn: turn.clone(), item, text, attachments }).await;
+        turn
+    }
+
+    async fn answer(&self, question: &str, option: Option<&str>, text: Option<&str>) {
+        let answer = Answer { option: option.map(str::to_owned), text: text.map(str::to_owned) };
+        self.order(Order::Answer { question: question.to_owned(), answer }).await;
+    }
+
+    async fn next(&mut self) -> Report {
+        let report = timeout(PATIENCE, self.harness.reports.recv()).await;
+        let report = report.unwrap_or_else(|_| panic!("no report in time after {:?}", self.reports));
+        let report = report.unwrap_or_else(|| panic!("no report after {:?}", self.reports));
+        self.reports.push(report.clone());
+        report
+    }
+
+    /// Waits for a report, and returns what is wanted of it.
+    async fn wait<T>(&mut self, wanted: impl Fn(&Report) -> Option<T>) -> T {
+        loop {
+            let report = self.next().await;
+            if let Some(found) = wanted(&report) {
+                return found;
+            }
+            assert!(!matches!(report, Report::Gone(_)), "it is gone too early: {:?}", self.reports);
+        }
+    }
+
+    async fn ended(&mut self, turn: &TurnId) -> Outcome {
+        self.wait(|report| match report {
+            Report::Ended(ended, outcome) if ended == turn => Some(outcome.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn did(&mut self, deed: Deed) -> Result<(), String> {
+        self.wait(|report| match report {
+            Report::Did(did, outcome) if *did == deed => Some(outcome.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until it has said something.
+    async fn says(&mut self) {
+        self.wait(|report| matches!(report, Report::Item { body: Body::Text { .. }, .. }).then_some(())).await;
+    }
+
+    /// Waits for a question; its key.
+    async fn asked(&mut self) -> String {
+        self.wait(|report| if let Report::Asked { key, .. } = report { Some(key.clone()) } else { None }).await
+    }
+
+    async fn ready(&mut self) -> Capabilities {
+        self.wait(|report| if let Report::Ready(now) = report { Some(now.clone()) } else { None }).await
+    }
+
+    /// Waits for its end and for the end of all reports; the reason.
+    async fn gone(&mut self) -> Option<String> {
+        let why = loop {
+            if let Report::Gone(why) = self.next().await {
+                break why;
+            }
+        };
+        assert_eq!(timeout(PATIENCE, self.harness.reports.recv()).await, Ok(None), "nothing follows");
+        why
+    }
+
+    async fn end(mut self) {
+        self.order(Order::End).await;
+        assert_eq!(self.gone().await, None);
+    }
+
+    fn position(&self, wanted: impl Fn(&Report) -> bool) -> usize {
+        self.reports.iter().position(wanted).unwrap_or_else(|| panic!("it is not among {:?}", self.reports))
+    }
+
+    fn count(&self, wanted: impl Fn(&Report) -> bool) -> usize {
+        self.reports.iter().filter(|report| wanted(report)).count()
+    }
+
+    /// All text that was said.
+    fn text(&self) -> String {
+        let mut all = String::new();
+        for report in &self.reports {
+            match report {
+                Report::Item { body: Body::Text { text, .. }, .. } => all.push_str(text),
+                Report::Grew { key, text, .. } if key.starts_with("text") => all.push_str(text),
+                Report::Shortened(..) => panic!("too much for one item"),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    fn statuses(&self) -> Vec<ToolStatus> {
+        let status = |report: &Report| match report {
+            Report::Item { body: Body::Tool(call), .. } => Some(call.status),
+            _ => None,
+        };
+        self.reports.iter().filter_map(status).collect()
+    }
+
+    fn notices(&self, wanted: Level) -> Vec<&str> {
+        let text = |report| match report {
+            &Report::Notice(level, ref text) if level == wanted => Some(text.as_str()),
+            _ => None,
+        };
+        self.reports.iter().filter_map(text).collect()
+    }
+
+    /// Creates a file that the script waits for.
+    fn touch(&self, name: &str) {
+        fs::write(self.folder.path().join(name), "").unwrap();
+    }
+
+    /// Lines that the agent has read.
+    fn heard(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.folder.path().join("heard")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Prompts that the agent has read, by their first words.
+    fn prompts(&self) -> Vec<String> {
+        let heard = self.heard();
+        let prompts = heard.iter().filter(|line| line["op"] == "prompt");
+        prompts.map(|line| line["text"].as_str().unwrap().trim().to_owned()).collect()
+    }
+
+    /// Process ids of its processes so far.
+    fn processes(&self) -> Vec<i32> {
+        processes(self.folder.path())
+    }
+
+    /// Waits until a process of it runs.
+    async fn starts(&self) -> i32 {
+        let folder = self.folder.path().to_owned();
+        condition("it starts", move || processes(&folder).pop()).await
+    }
+}
+
+fn processes(folder: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(folder.join("starts")).unwrap_or_default();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn is_running(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// Waits for a condition that no report tells of.
+async fn condition<T: Send + 'static>(what: &'static str, ask: impl FnMut() -> Option<T> + Send + 'static) -> T {
+    tokio::task::spawn_blocking(move || eventually(what, ask)).await.unwrap()
+}
