@@ -22,6 +22,6 @@ pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, Space
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};
 pub use trace::Opener;
-pub use ui::{Ui, UiFacts, UiOrder, UiPort};
+pub use ui::{Drawn, Ui, UiFacts, UiOrder, UiPort};
 pub use wh_pipe::Left;
 pub use wh_pipe::children::SESSION_VARIABLE;

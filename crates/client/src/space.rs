@@ -121,6 +121,8 @@ pub struct SpaceWatch {
     pub end: Cursor,
     /// How much has grown.
     pub revision: u64,
+    /// [`Pulse::beat`] of this state.
+    pub beat: u64,
     /// Rings with every change.
     pub pulse: watch::Receiver<Pulse>,
 }
@@ -201,8 +203,8 @@ impl Space {
 
     /// A copy of the state that follows the original.
     pub async fn mirror(&self) -> Result<Mirror, Gone> {
-        let SpaceWatch { state, end, revision, pulse } = self.watch().await?;
-        Ok(Mirror { space: self.clone(), state, cursor: end, revision, pulse })
+        let SpaceWatch { state, end, revision, beat, pulse } = self.watch().await?;
+        Ok(Mirror { space: self.clone(), state, cursor: end, revision, beat, pulse })
     }
 
     /// The agents that there are, and whether each can be used now. None when the space is gone. May take seconds: the
@@ -247,6 +249,7 @@ pub struct Mirror {
     state: State,
     cursor: Cursor,
     revision: u64,
+    beat: u64,
     pulse: watch::Receiver<Pulse>,
 }
 
@@ -270,6 +273,11 @@ impl Mirror {
         &self.space
     }
 
+    /// The newest [`Pulse::beat`] whose change is in the state.
+    pub fn beat(&self) -> u64 {
+        self.beat
+    }
+
     /// Waits until something is different. Cancel safe.
     pub async fn changed(&mut self) -> Result<(), Gone> {
         self.pulse.changed().await.map_err(|_| Gone)
@@ -278,12 +286,12 @@ impl Mirror {
     /// Catches up with the original. To be called after [`Mirror::changed`].
     pub async fn catch_up(&mut self) -> Result<Change, Gone> {
         // Marked as seen before it is asked for, so that what comes in between rings again.
-        self.pulse.borrow_and_update();
+        let beat = self.pulse.borrow_and_update().beat;
         let mut change = Change::default();
         loop {
             let Ok(updates) = self.space.updates(self.cursor.clone(), self.revision).await? else {
                 let SpaceWatch { state, end, revision, .. } = self.space.watch().await?;
-                (self.state, self.cursor, self.revision) = (state, end, revision);
+                (self.state, self.cursor, self.revision, self.beat) = (state, end, revision, beat);
                 return Ok(Change { reset: true, ..change });
             };
             for numbered in &updates.events {
@@ -303,7 +311,7 @@ impl Mirror {
             }
             updates.frames.into_iter().for_each(|frame| self.state.frame(frame));
             if let Some(revision) = updates.revision {
-                self.revision = revision;
+                (self.revision, self.beat) = (revision, beat);
                 return Ok(change);
             }
         }

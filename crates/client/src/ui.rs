@@ -21,6 +21,15 @@ pub struct UiFacts {
     pub show_streams: bool,
 }
 
+/// Progress of a UI's drawing: everything up to here is on its screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drawn {
+    /// Bytes of input whose effect is drawn.
+    pub typed: u64,
+    /// [`Pulse::beat`](crate::Pulse::beat) of the space's newest change that is drawn.
+    pub beat: u64,
+}
+
 /// A command for a UI. The reply comes once its effect is drawn.
 #[derive(Debug)]
 pub struct UiOrder {

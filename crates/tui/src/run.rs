@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use wh_client::{Change, Gone, Mirror, Space, UiOrder, UiPort};
+use wh_client::{Change, Drawn, Gone, Mirror, Space, UiOrder, UiPort};
 use wh_core::space::command::{Done, Refusal};
 use wh_core::terminal::Size;
 use wh_screen::decode::{Decoded, Decoder};
@@ -53,12 +53,12 @@ pub struct Error(#[from] io::Error);
 
 /// Shows a space on a terminal until the person leaves or the space is gone.
 ///
-/// `terminal` gives a terminal's input and takes what draws its screen; `sizes` says how large it is. Once the effect of
-/// the input is drawn, `drawn` is the number of bytes of input that were taken so far.
+/// `terminal` gives a terminal's input and takes what draws its screen; `sizes` says how large it is. `drawn` follows what
+/// has been drawn of the input and of the space.
 pub async fn run<S>(
     terminal: S,
     sizes: watch::Receiver<Size>,
-    drawn: watch::Sender<u64>,
+    drawn: watch::Sender<Drawn>,
     space: Space,
     port: UiPort,
     options: Options,
@@ -147,7 +147,7 @@ struct Run {
     decoder: Decoder,
     painter: Painter,
     sizes: watch::Receiver<Size>,
-    drawn: watch::Sender<u64>,
+    drawn: watch::Sender<Drawn>,
     port: UiPort,
     asked: FuturesUnordered<BoxFuture<'static, Answered>>,
     /// What is asked of the agents themselves. No frame waits for it.
@@ -367,13 +367,12 @@ impl Run {
             let _ = reply.send(());
         }
         self.unanswered.retain(|(_, until)| *until > now);
+        let mut drawn = Drawn { beat: self.mirror.beat(), ..*self.drawn.borrow() };
         match self.unanswered.front() {
             Some((_, until)) => self.draw_by(*until),
-            None => {
-                let taken = self.decoder.taken();
-                self.drawn.send_if_modified(|known| std::mem::replace(known, taken) != taken);
-            }
+            None => drawn.typed = self.decoder.taken(),
         }
+        self.drawn.send_if_modified(|known| std::mem::replace(known, drawn) != drawn);
         Ok(())
     }
 }

@@ -139,7 +139,9 @@ impl Task {
             SpaceRequest::Watch(reply) => {
                 let state = self.machine.state().clone();
                 let (end, revision) = (self.journal.end(), self.growth.revision());
-                let _ = reply.send(SpaceWatch { state, end, revision, pulse: self.pulse.subscribe() });
+                let pulse = self.pulse.subscribe();
+                let beat = pulse.borrow().beat;
+                let _ = reply.send(SpaceWatch { state, end, revision, beat, pulse });
             }
             SpaceRequest::Updates { after, revision, reply } => drop(reply.send(self.updates(&after, revision))),
             SpaceRequest::Roster(request) => self.roster(request),

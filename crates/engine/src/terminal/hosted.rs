@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{Instrument, info_span, warn};
-use wh_client::{Gone, Pulse, Space, Surface};
+use wh_client::{Drawn, Gone, Pulse, Space, Surface};
 use wh_core::event::Numbered;
-use wh_core::session::{Done, Refusal, Session};
+use wh_core::session::Session;
 use wh_core::space::event::Event;
 use wh_core::space::state::Gauges;
 use wh_core::terminal::{Exit, Size};
@@ -59,8 +59,8 @@ pub struct Host {
     pub line: UnixStream,
     /// The terminal's size.
     pub sizes: watch::Receiver<Size>,
-    /// How many bytes of what was typed have had their effect, and it is drawn.
-    pub drawn: watch::Sender<u64>,
+    /// Where the UI reports what it has drawn.
+    pub drawn: watch::Sender<Drawn>,
     /// Somebody wants the UI to end.
     pub leave: mpsc::Receiver<()>,
     /// Where the UI says how it ended. Closed without a word: it failed.
@@ -118,11 +118,19 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     theirs.set_nonblocking(true)?;
     let line = UnixStream::from_std(theirs)?;
     let (sizes, size) = watch::channel(spec.size);
-    let (tell_drawn, drawn) = watch::channel(0);
+    let (tell_drawn, drawn) = watch::channel(Drawn::default());
     let (tell_leave, leave) = mpsc::channel(1);
     let (exit, exited) = oneshot::channel();
     let (pulse, batches) = follow(spec.space).await.map_err(io::Error::other)?;
-    let behind = Behind::Ui(Box::new(Ui { sizes, drawn, pulse, batches, leave: tell_leave, exited: Some(exited) }));
+    let behind = Behind::Ui(Box::new(Ui {
+        sizes,
+        drawn,
+        told: Drawn::default(),
+        pulse,
+        batches,
+        leave: tell_leave,
+        exited: Some(exited),
+    }));
     let line_to_ui = Line { terminal: Terminal::line(OwnedFd::from(ours))?, behind };
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
@@ -159,14 +167,16 @@ pub(super) enum Behind {
 /// What is heard from behind a terminal.
 pub(super) enum News {
     Report(Option<Report>),
-    Drawn(u64),
+    Drawn(Drawn),
     Gauged(Gauges),
     Happened(Batch),
 }
 
 pub(super) struct Ui {
     sizes: watch::Sender<Size>,
-    drawn: watch::Receiver<u64>,
+    drawn: watch::Receiver<Drawn>,
+    /// The newest of `drawn` that the terminal was told.
+    told: Drawn,
     pulse: watch::Receiver<Pulse>,
     batches: mpsc::Receiver<Batch>,
     leave: mpsc::Sender<()>,
@@ -179,7 +189,10 @@ impl Ui {
         tokio::select! {
             // What was drawn is told before the end.
             biased;
-            Ok(()) = self.drawn.changed() => News::Drawn(*self.drawn.borrow_and_update()),
+            Ok(()) = self.drawn.changed() => {
+                self.told = *self.drawn.borrow_and_update();
+                News::Drawn(self.told)
+            }
             Some(batch) = self.batches.recv() => News::Happened(batch),
             Ok(()) = self.pulse.changed() => News::Gauged(self.pulse.borrow_and_update().gauges),
             exit = exited => {
@@ -215,6 +228,17 @@ impl Behind {
         }
     }
 
+    /// The beat of the space that its UI has not drawn yet, if there is one.
+    pub fn undrawn_beat(&self) -> Option<u64> {
+        match self {
+            Self::Program(_) => None,
+            Self::Ui(ui) => {
+                let beat = ui.pulse.borrow().beat;
+                (ui.exited.is_some() && ui.told.beat < beat).then_some(beat)
+            }
+        }
+    }
+
     /// Tells a UI its size; a program hears it from its terminal.
     pub fn resize(&self, size: Size) -> bool {
         match self {
@@ -232,36 +256,38 @@ impl Behind {
     }
 }
 
-type Answer = Result<Done, Refusal>;
-
-/// How long an answer waits for the UI to draw: half a sequence of keys has no effect that could be drawn, and a person's
+/// Time that a reply waits for the UI to draw: half a sequence of keys has no effect that could be drawn, and a person's
 /// terminal may take nothing.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Answers that wait until what was typed is drawn, or for so long.
-#[derive(Default)]
-pub(super) struct Undrawn(VecDeque<Held>);
+/// Replies that wait until the UI has drawn up to a mark, at most [`DRAW_TIMEOUT`]. Marks never decrease.
+pub(super) struct Undrawn<T>(VecDeque<Held<T>>);
 
-struct Held {
-    offset: u64,
+struct Held<T> {
+    mark: u64,
     until: Instant,
-    reply: oneshot::Sender<Answer>,
-    answer: Answer,
+    reply: T,
 }
 
-impl Undrawn {
-    /// Keeps an answer until everything up to `offset` is drawn.
-    pub fn hold(&mut self, offset: u64, reply: oneshot::Sender<Answer>, answer: Answer) {
-        self.0.push_back(Held { offset, until: Instant::now() + PATIENCE, reply, answer });
+impl<T> Default for Undrawn<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Undrawn<T> {
+    /// Keeps a reply until everything up to `mark` is drawn.
+    pub fn hold(&mut self, mark: u64, reply: T) {
+        self.0.push_back(Held { mark, until: Instant::now() + DRAW_TIMEOUT, reply });
     }
 
-    /// When the first of them has waited for long enough.
+    /// Deadline of the first reply.
     pub fn deadline(&self) -> Option<Instant> {
         self.0.front().map(|held| held.until)
     }
 
-    /// Those that have.
-    pub fn overdue(&mut self, now: Instant) -> Vec<(oneshot::Sender<Answer>, Answer)> {
+    /// Removes the replies whose deadline has passed.
+    pub fn overdue(&mut self, now: Instant) -> Vec<T> {
         self.release(|held| held.until <= now)
     }
 
@@ -269,13 +295,13 @@ impl Undrawn {
         self.0.is_empty()
     }
 
-    /// Those that may go now.
-    pub fn shown(&mut self, offset: u64) -> Vec<(oneshot::Sender<Answer>, Answer)> {
-        self.release(|held| held.offset <= offset)
+    /// Removes the replies that waited for `mark` or less.
+    pub fn shown(&mut self, mark: u64) -> Vec<T> {
+        self.release(|held| held.mark <= mark)
     }
 
-    fn release(&mut self, due: impl Fn(&Held) -> bool) -> Vec<(oneshot::Sender<Answer>, Answer)> {
+    fn release(&mut self, due: impl Fn(&Held<T>) -> bool) -> Vec<T> {
         let due = self.0.iter().take_while(|held| due(held)).count();
-        self.0.drain(..due).map(|held| (held.reply, held.answer)).collect()
+        self.0.drain(..due).map(|held| held.reply).collect()
     }
 }

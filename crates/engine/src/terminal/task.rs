@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
-use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
+use wh_client::{Attachment, Drawn, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
 use wh_core::event::Event;
 use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Sight, Status, Ticket, Why};
 use wh_core::terminal::{Exit, SignalTarget, Size};
@@ -37,6 +37,8 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How many of the screen's last lines a wait that did not match is told.
 const LAST_LINES: usize = 20;
 
+type Answer = Result<Done, Refusal>;
+
 /// Who the session is.
 pub(super) struct Identity {
     pub id: String,
@@ -59,7 +61,10 @@ pub(super) struct Task {
     replies: HashMap<Ticket, Reply>,
     next_ticket: u64,
     hub: Hub,
-    undrawn: Undrawn,
+    /// Answers to typing, until its effect is drawn.
+    undrawn: Undrawn<(oneshot::Sender<Answer>, Answer)>,
+    /// Looks at a UI, until it has drawn what had happened in its space before.
+    undrawn_looks: Undrawn<(Look, oneshot::Sender<Shown>)>,
     recorder: Option<Recorder>,
     size: Size,
     /// A person's terminal is to be attached and is not yet: the program's first words are for it.
@@ -77,7 +82,7 @@ pub(super) struct Task {
 
 /// Who waits for what.
 enum Reply {
-    Command(oneshot::Sender<Result<Done, Refusal>>),
+    Command(oneshot::Sender<Answer>),
     Look(Look, oneshot::Sender<Shown>),
     Wait(oneshot::Sender<Result<WaitEnd, Refusal>>),
 }
@@ -106,6 +111,7 @@ impl Task {
             next_ticket: 0,
             hub,
             undrawn: Undrawn::default(),
+            undrawn_looks: Undrawn::default(),
             recorder: None,
             size,
             held: false,
@@ -139,7 +145,8 @@ impl Task {
     pub async fn run(mut self) {
         let mut buffer = vec![0; READ_AT_ONCE];
         loop {
-            let wake = [self.keeper.wake_at(), self.silent_at, self.undrawn.deadline()].into_iter().flatten().min();
+            let drawing = [self.undrawn.deadline(), self.undrawn_looks.deadline()];
+            let wake = [self.keeper.wake_at(), self.silent_at].into_iter().chain(drawing).flatten().min();
             let idle = self.outbox.is_empty();
             tokio::select! {
                 request = self.requests.recv() => match request {
@@ -181,13 +188,15 @@ impl Task {
                 let ticket = self.ticket(Reply::Command(reply));
                 self.happens(Input::Command(ticket, request_id, Command::Mark(label))).await;
             }
-            Request::Look { look, reply } => {
-                if look.sight == Sight::Now {
-                    self.catch_up().await;
+            Request::Look { look, reply } => match self.behind.undrawn_beat() {
+                Some(beat) if look.sight == Sight::Settled => self.undrawn_looks.hold(beat, (look, reply)),
+                _ => {
+                    if look.sight == Sight::Now {
+                        self.catch_up().await;
+                    }
+                    self.look(look, reply).await;
                 }
-                let ticket = self.ticket(Reply::Look(look, reply));
-                self.happens(Input::Look(ticket, look.sight)).await;
-            }
+            },
             Request::Wait { condition, timeout, reply } => {
                 if let Some(gauges) = self.behind.gauges() {
                     self.happens(Input::Gauged(gauges)).await;
@@ -210,6 +219,11 @@ impl Task {
             Request::Attach(attachment) => self.attach(attachment).await,
             Request::End { now } => self.behind.give(if now { Order::Kill } else { Order::End }),
         }
+    }
+
+    async fn look(&mut self, look: Look, reply: oneshot::Sender<Shown>) {
+        let ticket = self.ticket(Reply::Look(look, reply));
+        self.happens(Input::Look(ticket, look.sight)).await;
     }
 
     fn ticket(&mut self, reply: Reply) -> Ticket {
@@ -244,7 +258,7 @@ impl Task {
     async fn news(&mut self, news: News) {
         match news {
             News::Report(report) => self.report(report).await,
-            News::Drawn(offset) => self.drawn(offset).await,
+            News::Drawn(drawn) => self.drawn(drawn).await,
             News::Gauged(gauges) => self.happens(Input::Gauged(gauges)).await,
             News::Happened(batch) if batch.is_empty() => {
                 self.hub.publish(Event::SpaceMissed, self.identity.clock.time(Instant::now()));
@@ -258,8 +272,8 @@ impl Task {
         }
     }
 
-    /// The UI has drawn the effect of all that it was given up to here: what it drew is taken before anybody is told.
-    async fn drawn(&mut self, offset: u64) {
+    /// The UI has drawn up to here: its output is read before anybody is told.
+    async fn drawn(&mut self, drawn: Drawn) {
         let mut buffer = [0; 4096];
         // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
         for _ in 0..DRAWN_READS {
@@ -270,11 +284,14 @@ impl Task {
             self.display.pass_on(&buffer[..count]);
             self.output(Ok(count), &buffer).await;
         }
-        for (reply, answer) in self.undrawn.shown(offset) {
+        for (reply, answer) in self.undrawn.shown(drawn.typed) {
             let _ = reply.send(answer);
         }
         if self.undrawn.is_empty() {
             self.happens(Input::Drawn).await;
+        }
+        for (look, reply) in self.undrawn_looks.shown(drawn.beat) {
+            self.look(look, reply).await;
         }
     }
 
@@ -393,6 +410,9 @@ impl Task {
         for (reply, answer) in self.undrawn.shown(u64::MAX) {
             let _ = reply.send(answer);
         }
+        for (look, reply) in self.undrawn_looks.shown(u64::MAX) {
+            self.look(look, reply).await;
+        }
     }
 
     async fn tick(&mut self) {
@@ -402,6 +422,9 @@ impl Task {
         self.shows(effects, answers).await;
         for (reply, answer) in self.undrawn.overdue(now) {
             let _ = reply.send(answer);
+        }
+        for (look, reply) in self.undrawn_looks.overdue(now) {
+            self.look(look, reply).await;
         }
         if self.silent_at.is_some_and(|at| at <= now) {
             self.last_words(now).await;
@@ -480,7 +503,7 @@ impl Task {
                         if self.behind.is_hosted()
                             && answer.as_ref().is_ok_and(|done| done.named.is_some() && !done.duplicate) =>
                     {
-                        self.undrawn.hold(self.outbox.pushed(), reply, answer);
+                        self.undrawn.hold(self.outbox.pushed(), (reply, answer));
                     }
                     Some(Reply::Command(reply)) => drop(reply.send(answer)),
                     Some(Reply::Wait(reply)) => drop(answer.err().map(|refusal| reply.send(Err(refusal)))),

@@ -41,7 +41,7 @@ async fn escape_counts_as_drawn_once_it_is_known_to_be_alone() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("x").await;
     stage.bytes(b"\x1b").await;
-    assert_eq!(*stage.drawn.borrow(), 2);
+    assert_eq!(stage.drawn.borrow().typed, 2);
     assert!(stage.screen().contains("Type a message"));
 }
 
@@ -49,7 +49,7 @@ async fn escape_counts_as_drawn_once_it_is_known_to_be_alone() {
 async fn input_that_means_nothing_is_counted_too() {
     let mut stage = Stage::new(80, 24).await;
     stage.bytes(b"\x1b[I\x1b[O").await;
-    assert_eq!(*stage.drawn.borrow(), 6);
+    assert_eq!(stage.drawn.borrow().typed, 6);
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 use tokio::sync::watch;
-use wh_client::{Pulse, Space, SpaceRequest, SpaceWatch, Ui};
+use wh_client::{Drawn, Pulse, Space, SpaceRequest, SpaceWatch, Ui};
 use wh_core::event::{Cursor, Epoch};
 use wh_core::slash::UiCommand;
 use wh_core::space::harness::Order;
@@ -74,13 +74,13 @@ async fn a_space_that_goes_leaves_nobody_behind() {
     let (space, mut requests) = Space::new();
     let (_terminal, line) = tokio::io::duplex(1 << 20);
     let (_sizes, sizes) = watch::channel(size(80, 24));
-    let (drawn, _drawn) = watch::channel(0);
+    let (drawn, _drawn) = watch::channel(Drawn::default());
     let (_ui, port) = Ui::new();
     let shown = tokio::spawn(run(line, sizes, drawn, space, port, Options::new("human".into())));
     let Some(SpaceRequest::Watch(reply)) = requests.recv().await else { panic!("not watched") };
     let (pulses, pulse) = watch::channel(Pulse::default());
     let end = Cursor { epoch: Epoch::new("e"), seq: 0 };
-    reply.send(SpaceWatch { state: State::new("test", "human".into()), end, revision: 0, pulse }).unwrap();
+    reply.send(SpaceWatch { state: State::new("test", "human".into()), end, revision: 0, beat: 0, pulse }).unwrap();
     drop((pulses, requests));
     assert_eq!(shown.await.unwrap().unwrap(), Left::Space);
 }

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use wh_agents::Catalog;
 use wh_agents::port::{Agent, Harness, Inside, Start};
-use wh_client::{Space, Ui};
+use wh_client::{Drawn, Space, Ui};
 use wh_core::input::KeyPress;
 use wh_core::space::harness::{Capabilities, Named, Order, Outcome, Report};
 use wh_core::space::item::Body;
@@ -32,7 +32,7 @@ pub struct Stage {
     /// Bytes typed so far.
     pub typed: u64,
     pub sizes: watch::Sender<Size>,
-    pub drawn: watch::Receiver<u64>,
+    pub drawn: watch::Receiver<Drawn>,
     pub ui: Ui,
     pub space: Space,
     pub agent: Inside,
@@ -72,7 +72,7 @@ impl Stage {
         agent.reports.send(Report::Ready(ready)).await.unwrap();
         let (terminal, line) = tokio::io::duplex(1 << 20);
         let (sizes, watched) = watch::channel(size(columns, rows));
-        let (told, drawn) = watch::channel(0);
+        let (told, drawn) = watch::channel(Drawn::default());
         let (ui, port) = Ui::new();
         let mut options = Options::new("human".into());
         options.version = "0.0.0".into();
@@ -150,7 +150,7 @@ impl Stage {
                     }
                     self.take(&buffer[..read]);
                 }
-                reached = drawn.wait_for(|drawn| *drawn >= typed) => {
+                reached = drawn.wait_for(|drawn| drawn.typed >= typed) => {
                     let _ = reached;
                     break;
                 }

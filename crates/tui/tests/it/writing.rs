@@ -24,7 +24,7 @@ async fn enter_says_it_and_the_frame_that_shows_it_is_drawn_when_the_input_count
     assert!(stage.screen().contains("Type a message"), "{}", stage.screen());
     assert!(stage.screen().contains("hello there"), "{}", stage.screen());
     assert!(matches!(stage.order().await, Order::Prompt { text, .. } if text == "hello there"));
-    assert_eq!(*stage.drawn.borrow(), stage.typed);
+    assert_eq!(stage.drawn.borrow().typed, stage.typed);
 }
 
 #[tokio::test]

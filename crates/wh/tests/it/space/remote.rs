@@ -22,6 +22,17 @@ fn a_message_is_shown_answered_and_in_the_history() {
 }
 
 #[test]
+fn a_look_after_a_message_shows_it() {
+    let wh = space();
+    for number in 1..=30 {
+        let text = format!("message number {number}.");
+        assert_eq!(wh.post("/message", json!({ "message": text })).status, 200);
+        let screen = wh.get("/control/screen").json();
+        assert!(screen["plain"].as_str().unwrap().contains(&text), "{}", screen["plain"]);
+    }
+}
+
+#[test]
 fn the_history_is_limited_from_its_end() {
     let wh = space();
     for number in 1..=3 {
