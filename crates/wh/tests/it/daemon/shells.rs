@@ -32,6 +32,12 @@ pub(super) fn enter(shell: &Tmux, line: &str) {
     shell.send_keys(&["Enter"]);
 }
 
+/// Leaves the UI, and waits until the shell reads the terminal again: what is typed before that belongs to the UI.
+fn leave(shell: &Tmux) {
+    enter(shell, "/exit");
+    eventually("the shell is back", || (shell.format("#{pane_current_command}") == "bash").then_some(()));
+}
+
 /// The process that attaches in this shell.
 fn attaching(shell: &Tmux) -> Pid {
     let root = Pid::from_raw(shell.format("#{pane_pid}").parse().unwrap());
@@ -347,8 +353,7 @@ fn wh_alone_offers_the_sessions_that_there_are() {
     let shell = shell(&house, 100, 30);
     enter(&shell, "wh");
     shell.wait_for("Type a message");
-    enter(&shell, "/exit");
-    shell.wait_for("$");
+    leave(&shell);
     house.demo("first", 0);
     let second = house.demo("second", 0);
     house.ok(&["send", "second", "hello you"]);
@@ -369,11 +374,11 @@ fn wh_alone_offers_the_sessions_that_there_are() {
     shell.wait_for("2  second");
     shell.send_keys(&["Enter"]);
     shell.wait_for("Type a message");
-    enter(&shell, "/exit");
+    leave(&shell);
     enter(&shell, "clear; wh --agent demo");
     shell.wait_for("Type a message");
     attached(&house, &second.id, 0);
-    enter(&shell, "/exit");
+    leave(&shell);
     // Who cannot be asked is not.
     let output = Command::new("bash")
         .args(["-c", "wh </dev/null 2>&1 | head -c 300"])
