@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::table::{Measured, Unit, quantile, ratio};
-use crate::{Outcome, Setting, rows, say};
+use crate::table::{Comparison, Measured, Unit, quantile, ratio};
+use crate::{Outcome, Setting, lab, rows, say};
 
 /// Rounds of a run that counts. Odd, so that one of them is the middle.
 const ROUNDS: usize = 5;
@@ -30,9 +30,6 @@ struct Line {
 /// Measures these rows with both builds; the table.
 pub fn run(new: &Setting, old: PathBuf, wanted: &[u8]) -> Outcome<String> {
     let old = Setting { wh: old, quick: new.quick };
-    if let Some(row) = wanted.iter().find(|row| rows::IN_THE_LAB.contains(row)) {
-        return Err(format!("row {row} runs in the lab, which measures one build only; leave out --against").into());
-    }
     let rounds = new.pick(ROUNDS, 1);
     let mut lines: Vec<Line> = Vec::new();
     for round in 0..rounds {
@@ -66,13 +63,28 @@ fn measure(setting: &Setting, row: u8) -> Outcome<Vec<Sample>> {
     }
     let others = rows::OF_THE_UI.into_iter().chain(rows::OF_THE_STORE);
     for (_, measurement) in others.filter(|(number, _)| *number == row) {
-        let of =
-            |row: crate::table::Comparison| Sample { number: row.number, what: row.what, unit: row.unit, wh: row.wh };
+        let of = |row: Comparison| Sample { number: row.number, what: row.what, unit: row.unit, wh: row.wh };
         samples.extend(measurement(setting)?.into_iter().map(of));
+    }
+    if rows::IN_THE_LAB.contains(&row) {
+        let measured = lab::compare(setting, &[row])?;
+        if measured.is_empty() {
+            return Err(format!("row {row} measures wh with real agents, which are not there").into());
+        }
+        samples.extend(measured.into_iter().map(|row| of_the_lab(&row)));
     }
     // One figure of wh may stand beside several others.
     samples.dedup_by(|one, other| one.what == other.what);
     Ok(samples)
+}
+
+/// A figure of the lab. In rows about conversations each agent has a line of its own.
+fn of_the_lab(row: &Comparison) -> Sample {
+    let what = match &row.beside {
+        Some((agent, _)) if !rows::ALONE.contains(&row.number) => format!("{}, {agent}", row.what),
+        _ => row.what.clone(),
+    };
+    Sample { number: row.number, what, unit: row.unit, wh: row.wh }
 }
 
 fn add(lines: &mut Vec<Line>, samples: Vec<Sample>, side: impl Fn(&mut Line) -> &mut Vec<f64>) {
@@ -104,6 +116,20 @@ fn table(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_agent_of_the_lab_has_a_line_and_a_ui_of_wh_has_one() {
+        let beside = |number, agent: &str| {
+            let wh = Measured::of(&mut [1.0]);
+            let row =
+                Comparison { number, what: "it".into(), unit: Unit::Seconds, wh, beside: Some((agent.into(), wh)) };
+            of_the_lab(&row).what
+        };
+        assert_eq!(
+            [beside(12, "Codex"), beside(13, "Gemini CLI"), beside(7, "Codex")],
+            ["it, Codex", "it, Gemini CLI", "it"]
+        );
+    }
 
     #[test]
     fn rounds_are_compared_one_by_one_and_above_one_is_better() {
