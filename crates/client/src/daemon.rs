@@ -262,6 +262,8 @@ pub enum EndOutcome {
     Ended,
     /// The processes with these pids could not be ended.
     Left(Vec<i32>),
+    /// Nothing of it runs any more, but that is not stored, for this reason: the next daemon may restore it.
+    NotStored(String),
     /// There is no such session.
     NoSuchSession,
 }

@@ -58,6 +58,8 @@ pub(super) enum Fault {
     Create(#[from] CreateError),
     #[error("session {name:?} has not ended: {left}")]
     ProcessesLeft { name: String, left: String },
+    #[error("session {name:?} has ended, but the next daemon may restore it: its end is not stored: {why}")]
+    EndNotStored { name: String, why: String },
     #[error("this session was lost: the daemon was gone before it, and it could not be gone on with")]
     Lost,
 }
@@ -113,6 +115,7 @@ impl Fault {
             Self::Gone(_) => (StatusCode::SERVICE_UNAVAILABLE, "Session gone"),
             Self::Create(error) => create_kind(error),
             Self::ProcessesLeft { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "Processes left"),
+            Self::EndNotStored { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "End not stored"),
             Self::Lost => (StatusCode::CONFLICT, "Session lost"),
         }
     }

@@ -129,11 +129,14 @@ async fn end(
     let session = find(&door, &id)?;
     // Once it is under way it goes on, whether or not the caller still waits.
     let work = tokio::spawn(async move {
-        if let EndOutcome::Left(pids) = door.daemon.end(&session.id, yes(how.now.as_deref())).await {
-            return Err(Fault::ProcessesLeft { name: session.name(), left: Left(pids).to_string() });
+        let (name, forgets) = (session.name(), yes(how.forget.as_deref()));
+        match door.daemon.end(&session.id, yes(how.now.as_deref())).await {
+            EndOutcome::Left(pids) => return Err(Fault::ProcessesLeft { name, left: Left(pids).to_string() }),
+            EndOutcome::NotStored(why) if !forgets => return Err(Fault::EndNotStored { name, why }),
+            EndOutcome::Ended | EndOutcome::NotStored(_) | EndOutcome::NoSuchSession => {}
         }
         let last = summary(&session).await;
-        if yes(how.forget.as_deref()) {
+        if forgets {
             door.daemon.forget(&session.id).await;
             door.inner.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
         }

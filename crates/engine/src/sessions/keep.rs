@@ -187,17 +187,30 @@ pub(super) enum Subject {
     Terminal(Surface),
 }
 
-/// Follows a session that was entered, to its end. True once all of it is written.
-pub(super) fn follow(store: Store, session: Arc<Session>, subject: Subject) -> watch::Receiver<bool> {
-    let (tell, done) = watch::channel(false);
+/// Outcome of storing the end of a session; `None` until it is tried.
+pub(super) type Stored = Option<Result<(), StoreError>>;
+
+/// Time between two attempts to store the end of a session.
+const RETRY_STORING: Duration = Duration::from_secs(1);
+
+/// Follows a session that was entered, to its end. Returns the outcome of storing the end, once it is known.
+pub(super) fn follow(store: Store, session: Arc<Session>, subject: Subject) -> watch::Receiver<Stored> {
+    let (tell, done) = watch::channel(None);
     tokio::spawn(async move {
         let keeper = Keeper { store, session };
         match subject {
             Subject::Conversation { space, kept, written } => keeper.conversation(&space, kept, written).await,
             Subject::Terminal(surface) => keeper.terminal(&surface).await,
         }
-        keeper.end().await;
-        tell.send_replace(true);
+        loop {
+            let stored = keeper.end().await;
+            let done = stored.is_ok();
+            tell.send_replace(Some(stored));
+            if done {
+                return;
+            }
+            tokio::time::sleep(RETRY_STORING).await;
+        }
     });
     done
 }
@@ -217,14 +230,16 @@ impl Keeper {
         }
     }
 
-    /// Writes down that it has ended, after all that was said.
-    async fn end(&self) {
+    /// Stores that it has ended, after all that was said.
+    async fn end(&self) -> Result<(), StoreError> {
         if let Err(error) = self.store.flush().await {
             warn!(id = self.session.id, %error, "the end of a session's history could not be written");
         }
-        let Some((how, at)) = self.session.ended().filter(|(how, _)| *how != Ending::Suspended) else { return };
+        let Some((how, at)) = self.session.ended().filter(|(how, _)| *how != Ending::Suspended) else { return Ok(()) };
         let how = ending(&how);
-        self.change(move |record| record.ended = Some(Ended { at, how: how.clone() })).await;
+        let change = move |record: &mut SessionRecord| record.ended = Some(Ended { at, how: how.clone() });
+        let stored = self.store.change_session(self.session.id.as_str(), change).await.map(drop);
+        stored.inspect_err(|error| warn!(id = self.session.id, %error, "the end of a session could not be stored"))
     }
 
     async fn conversation(

@@ -115,8 +115,8 @@ pub struct Sessions {
 struct Kept {
     session: Arc<Session>,
     live: Option<Live>,
-    /// True once all of it is in the store; `None` if it is not kept there.
-    written: Option<watch::Receiver<bool>>,
+    /// Outcome of storing its end; `None` if it is not kept in a store.
+    written: Option<watch::Receiver<keep::Stored>>,
 }
 
 /// While there is one, nobody else gets the name.
@@ -164,10 +164,17 @@ impl Kept {
         left
     }
 
-    /// Waits until the end of the session is in the store. True if it is, or if the session is not stored.
-    async fn until_stored(&self) -> bool {
-        let Some(mut written) = self.written.clone() else { return true };
-        tokio::time::timeout(LAST_WORDS, written.wait_for(|written| *written)).await.is_ok()
+    /// Waits until the end of the session is in the store. The error says why it is not.
+    async fn until_stored(&self) -> Result<(), String> {
+        let Some(mut written) = self.written.clone() else { return Ok(()) };
+        match tokio::time::timeout(LAST_WORDS, written.wait_for(Option::is_some)).await {
+            Ok(Ok(written)) => match &*written {
+                Some(Err(error)) => Err(error.to_string()),
+                _ => Ok(()),
+            },
+            Ok(Err(_)) => Err("the task that stores it has failed".to_owned()),
+            Err(_) => Err("the store does not answer".to_owned()),
+        }
     }
 }
 
@@ -346,7 +353,7 @@ impl Sessions {
             self.give_up_returning().await;
         }
         let stored = futures_util::future::join_all(kept.iter().map(|one| one.until_stored())).await;
-        if stored.contains(&false) {
+        if stored.iter().any(Result::is_err) {
             warn!("the end of some sessions is not written down");
         }
     }
@@ -423,11 +430,14 @@ impl Daemon for Sessions {
         Box::pin(async move {
             let Some(kept) = kept else { return EndOutcome::NoSuchSession };
             let left = kept.end(now).await;
-            // A daemon that is killed right after the answer must not restore the session.
-            if !kept.until_stored().await {
-                warn!(id = kept.session.id, "the end of a session is not stored yet");
+            if !left.is_empty() {
+                return EndOutcome::Left(left.0);
             }
-            if left.is_empty() { EndOutcome::Ended } else { EndOutcome::Left(left.0) }
+            // A daemon that is killed right after the answer must not restore the session.
+            match kept.until_stored().await {
+                Ok(()) => EndOutcome::Ended,
+                Err(why) => EndOutcome::NotStored(why),
+            }
         })
     }
 
@@ -443,7 +453,7 @@ impl Daemon for Sessions {
             if let Some(store) = &self.means.store {
                 // After its last words, which would be written again otherwise.
                 if let Some(gone) = gone {
-                    gone.until_stored().await;
+                    let _ = gone.until_stored().await;
                 }
                 if let Err(error) = store.remove_session(found.id.as_str()).await {
                     warn!(id = found.id, %error, "a session could not be forgotten for good");

@@ -25,7 +25,7 @@ use wh_core::terminal::{Exit, Size};
 use super::keep::{self, Subject};
 use super::{Kept, Means, Restored, Sessions};
 use crate::space::RunningSpace;
-use crate::store::{Place, Store, Which};
+use crate::store::{Place, Store, StoreError, Which};
 use crate::terminal::{HostSpec, ScreenSpec, host};
 use mute::Mute;
 
@@ -466,6 +466,22 @@ fn what_is_forgotten_is_not_held_by_anybody() {
         drop(session);
         eventually("nobody holds it", async || watched.upgrade().is_none()).await;
     });
+}
+
+#[test]
+fn an_end_that_cannot_be_stored_is_not_reported_as_ended() {
+    let home = Home::new();
+    home.live(async |life| {
+        let session = life.create(home.wanted("demo", "one")).await;
+        life.written(&session, true).await;
+        life.store.clone().close().await.unwrap();
+        let outcome = life.sessions.end(&session.id, false).await;
+        assert!(
+            matches!(&outcome, EndOutcome::NotStored(why) if *why == StoreError::Closed.to_string()),
+            "{outcome:?}"
+        );
+    });
+    home.live(async |life| assert_eq!(life.restored.resumed, 1));
 }
 
 #[test]
