@@ -305,3 +305,58 @@ impl<T> Undrawn<T> {
         self.0.drain(..due).map(|held| held.reply).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use wh_client::{Attachment, Look, ToTerminal};
+
+    use super::*;
+    use crate::space::RunningSpace;
+
+    const SIZE: Size = Size { columns: 40, rows: 5 };
+
+    async fn hosted(attended: bool) -> (Hosted, Host, RunningSpace) {
+        let running = RunningSpace::start("test", "human".into());
+        let spec = HostSpec {
+            command: vec!["wh".into()],
+            size: SIZE,
+            attended,
+            screen: Some(ScreenSpec { history_lines: 10, log_characters: 100 }),
+            recording: None,
+            space: running.space.clone(),
+        };
+        let (hosted, host) = host(spec).await.unwrap();
+        (hosted, host, running)
+    }
+
+    async fn beat(running: &RunningSpace) -> u64 {
+        running.space.watch().await.unwrap().beat
+    }
+
+    #[tokio::test]
+    async fn output_before_a_terminal_is_attached_waits_for_it() {
+        let (hosted, mut host, running) = hosted(true).await;
+        host.line.write_all(b"enter and the first frame").await.unwrap();
+        host.drawn.send_replace(Drawn { typed: 0, beat: beat(&running).await });
+        // A look comes after the report, and shows that nothing was read.
+        let shown = hosted.surface.look(Look::default()).await.unwrap();
+        assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "");
+        let ((output, mut terminal), (_input, input), (_changes, changes)) =
+            (mpsc::channel(8), mpsc::channel(1), mpsc::channel(1));
+        hosted.surface.attach(Attachment { size: SIZE, output, input, changes }).await.unwrap();
+        let Some(ToTerminal::Output(bytes)) = terminal.recv().await else { panic!("it is told what was drawn") };
+        assert_eq!(&bytes[..], b"enter and the first frame");
+    }
+
+    #[tokio::test]
+    async fn a_look_waits_until_the_ui_has_drawn_what_happened_before() {
+        let (hosted, mut host, running) = hosted(false).await;
+        let looking = tokio::spawn(async move { hosted.surface.look(Look::default()).await.unwrap() });
+        tokio::task::yield_now().await;
+        host.line.write_all(b"the newest frame").await.unwrap();
+        host.drawn.send_replace(Drawn { typed: 0, beat: beat(&running).await });
+        let shown = looking.await.unwrap();
+        assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "the newest frame");
+    }
+}

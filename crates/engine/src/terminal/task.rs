@@ -275,9 +275,15 @@ impl Task {
     /// The UI has drawn up to here: its output is read before anybody is told.
     async fn drawn(&mut self, drawn: Drawn) {
         let mut buffer = [0; 4096];
+        // Before a person's terminal is attached, and while it takes nothing, the output waits for it.
+        let mut is_read = !self.held;
         // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
-        for _ in 0..DRAWN_READS {
-            let (false, Ok(Some(count))) = (self.display.is_full(), self.terminal.try_read(&mut buffer)) else { break };
+        for _ in 0..if self.held { 0 } else { DRAWN_READS } {
+            if self.display.is_full() {
+                is_read = false;
+                break;
+            }
+            let Ok(Some(count)) = self.terminal.try_read(&mut buffer) else { break };
             if count == 0 {
                 break;
             }
@@ -290,7 +296,9 @@ impl Task {
         if self.undrawn.is_empty() {
             self.happens(Input::Drawn).await;
         }
-        for (look, reply) in self.undrawn_looks.shown(drawn.beat) {
+        // Looks at a frame that is not read yet wait for their deadline.
+        let looks = if is_read { self.undrawn_looks.shown(drawn.beat) } else { Vec::new() };
+        for (look, reply) in looks {
             self.look(look, reply).await;
         }
     }
