@@ -217,6 +217,12 @@ impl CodexProtocol {
         }
     }
 
+    /// Makes choices again that went with a prompt which Codex has not taken, unless there are newer ones.
+    fn choose_again(&mut self, sent: Choice) {
+        self.pending.model = self.pending.model.take().or(sent.model);
+        self.pending.mode = self.pending.mode.or(sent.mode);
+    }
+
     fn end_turn(&mut self, outcome: Outcome, steps: &mut Steps<Self>) {
         self.turn = None;
         steps.ended(outcome);
@@ -314,10 +320,8 @@ impl Protocol for CodexProtocol {
                 }
             }
             Err(failure) => {
-                // The choices are still to be made, unless there are newer ones.
                 let sent = std::mem::take(&mut turn.sent);
-                self.pending.model = self.pending.model.take().or(sent.model);
-                self.pending.mode = self.pending.mode.or(sent.mode);
+                self.choose_again(sent);
                 let words = self.words(&failure);
                 self.end_turn(Outcome::Failed(words), steps);
             }
@@ -332,7 +336,9 @@ impl Protocol for CodexProtocol {
     }
 
     fn close(&mut self, steps: &mut Steps<Self>) {
-        self.turn = None;
+        if let Some(turn) = self.turn.take().filter(|turn| !turn.replied) {
+            self.choose_again(turn.sent);
+        }
         steps.reports(self.items.end());
     }
 

@@ -332,6 +332,21 @@ async fn what_the_configuration_skips_is_asked_for_after_all() {
 }
 
 #[tokio::test]
+async fn a_turn_that_was_given_up_takes_no_careful_mode_with_it() {
+    let script =
+        r#"policy=never; sandbox=dangerFullAccess; hello; next; next; turn; message "${line//\"/}"; done_with; next"#;
+    let mut bench = Bench::new(script);
+    bench.prompt("t1").await;
+    bench.until(|report| matches!(report, Report::Delivered(_))).await;
+    // Codex has not answered: the interrupt cannot name the turn, which is given up.
+    bench.order(Order::Interrupt).await;
+    assert_eq!(bench.ended().await.0, Outcome::Cancelled);
+    bench.prompt("t2").await;
+    let (_, reports) = bench.ended().await;
+    assert!(texts(&reports)[0].contains("approvalPolicy:on-request"), "{reports:?}");
+}
+
+#[tokio::test]
 async fn another_model_is_not_asked_in_the_place_of_a_person() {
     let script =
         r#"reviewer=auto_review; hello; next; turn; message "${asked//\"/}"; message "${line//\"/}"; done_with; next"#;
