@@ -218,6 +218,8 @@ impl ClaudeProtocol {
     fn unknown_command(&self, words: Option<&str>) -> Option<&str> {
         let command = self.slash.as_deref()?;
         let refused = ["Unknown slash command", "Unknown command", "Unknown skill"];
-        words?.lines().any(|line| refused.iter().any(|start| line.trim_start().starts_with(start))).then_some(command)
+        let line = words?.trim_start().lines().next()?;
+        let is_refused = refused.iter().any(|start| line.starts_with(start)) && line.contains(command);
+        is_refused.then_some(command)
     }
 }

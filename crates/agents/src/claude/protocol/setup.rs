@@ -17,6 +17,7 @@ impl Connect for ClaudeProtocol {
             None => self.options.clone(),
         };
         let (connection, events, hello) = Connection::start(&options).await.map_err(failed)?;
+        let mut events = events.into_link();
         let hello: protocol::InitializeReply = serde_json::from_value(hello).unwrap_or_default();
         self.capabilities = capabilities(&hello, &self.start);
         self.version = hello.claude_code_version.or(self.version.take());
@@ -35,11 +36,11 @@ impl Connect for ClaudeProtocol {
         let mut greeting = vec![Report::Kept(self.resume_id())];
         let skipping = self.skipping_mode().filter(|_| !self.start.may_skip_permissions);
         if let Some(mode) = skipping {
-            let left = connection.set_permission_mode(protocol::PermissionMode::Default).await;
+            let leaving = connection.set_permission_mode(protocol::PermissionMode::Default);
+            let left = events.buffer_during(leaving).await;
             if let Err(error) = left {
                 let why = format!("{TITLE} is in its mode {mode:?}, which skips permissions: {error}");
                 connection.close();
-                let mut events = events;
                 while events.next().await.is_some() {}
                 return Err(ConnectError::Fatal(why));
             }
@@ -49,7 +50,7 @@ impl Connect for ClaudeProtocol {
         }
         let link = connection.link().clone();
         self.connection = Some(connection);
-        Ok(Connected { link, events: events.into_link(), greeting, doubt: None })
+        Ok(Connected { link, events, greeting, doubt: None })
     }
 }
 
