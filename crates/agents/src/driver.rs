@@ -43,6 +43,10 @@ const MAX_ASIDES: usize = 64;
 /// Timeout of a request other than a prompt.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Timeout of a choice of model or mode: shorter than the space waits for its outcome, so that a late one cannot be taken
+/// for that of the next.
+const CHOICE_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// Time for an interrupt to be written when the agent is to end anyway.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -179,7 +183,6 @@ impl<P: Connect> Driver<P> {
                 }
                 End::Restart(call) => {
                     self.machine.abandon(process.drain(), "a new conversation was begun", Instant::now());
-                    self.machine.stop();
                     self.wind_down(process, false).await;
                     self.machine.protocol.forget();
                     (restart, resumes) = (Some(call), false);
@@ -323,8 +326,12 @@ impl<P: Connect> Driver<P> {
         self.machine.left(&purpose, &outcome, at);
         match (outcome, id) {
             (Written::Written, Some(id)) => {
-                // A prompt may take any time.
-                let deadline = (!matches!(purpose, Purpose::Prompt(_))).then(|| at + REQUEST_TIMEOUT);
+                let deadline = match purpose {
+                    // A prompt may take any time.
+                    Purpose::Prompt(_) => None,
+                    Purpose::Choice { .. } => Some(at + CHOICE_TIMEOUT),
+                    _ => Some(at + REQUEST_TIMEOUT),
+                };
                 process.awaited.insert(id, (purpose, deadline));
             }
             (Written::NotReading, _) => self.machine.replied(purpose, Err(Failure::NotReading), at),

@@ -15,15 +15,21 @@ use wh_pipe::link::Inbound;
 use super::outbox::{Outcome as Written, Purpose};
 use super::protocol::{Failure, FrameOf, Now, Protocol, Setting, Step, Steps};
 use super::questions::{Answered, Questions};
-use super::turn::{Effect, NOT_READING, Prompt, Turns};
+use super::turn::{Effect, Prompt, Turns};
 use super::words::presentable;
 use crate::port::{ALLOW_SKIPPING, BoxFuture};
 
 /// Warnings that are remembered so that they are told once. Beyond that they are told again.
 const MAX_TOLD: usize = 1024;
 
+/// Reason of an answer that the agent has not read in time.
+const NOT_READ_YET: &str = "it does not read its input; the answer is written as soon as it does";
+
 /// Reason of a question that cannot be answered any more.
 const NOT_OPEN: &str = "the question is not open any more";
+
+/// Id of wh's own question about the conversation; agents have others.
+const OWN_QUESTION: &str = "";
 
 /// A call beside the conversation, and its number.
 pub(crate) type Aside = (u64, BoxFuture<'static, Result<Value, String>>);
@@ -121,6 +127,7 @@ impl<P: Protocol> Machine<P> {
             Report::Did(deed, Err(why)) => Report::Did(deed, Err(clean(why))),
             Report::Called(id, Err(why)) => Report::Called(id, Err(clean(why))),
             Report::Ended(turn, Outcome::Failed(why)) => Report::Ended(turn, Outcome::Failed(clean(why))),
+            Report::Rested(Outcome::Failed(why)) => Report::Rested(Outcome::Failed(clean(why))),
             other => other,
         };
         self.output.reports.push(report);
@@ -152,7 +159,7 @@ impl<P: Protocol> Machine<P> {
         let mut steps = Steps::default();
         steps.push(Step::Occupied(doubt.is_some()));
         if let Some((ask, question)) = doubt {
-            steps.push(Step::Ask { id: String::new(), ask, questions: vec![question] });
+            steps.push(Step::Ask { id: OWN_QUESTION.to_owned(), ask, questions: vec![question] });
         }
         self.steps(steps, at);
     }
@@ -171,7 +178,11 @@ impl<P: Protocol> Machine<P> {
             Order::Answer { question, answer } => self.answer(question, answer, at),
             Order::Interrupt => {
                 let effects = self.turns.interrupt(at);
+                let cancels = effects.iter().any(|effect| matches!(effect, Effect::Report(Report::Ended(..))));
                 self.effects(effects, at);
+                if cancels {
+                    self.ask_again();
+                }
             }
             Order::SetModel(model) => self.choose(Setting::Model(model), true),
             Order::SetMode(mode) => match self.protocol.allows(&mode) {
@@ -189,6 +200,16 @@ impl<P: Protocol> Machine<P> {
             Order::End => return Flow::End,
         }
         Flow::Continue
+    }
+
+    /// Asks wh's own question once more: whoever keeps the conversation closes all questions with a cancelled prompt, and
+    /// prompts wait for the answer to this one.
+    fn ask_again(&mut self) {
+        let own = self.questions.reopen(OWN_QUESTION);
+        for (old, new, question) in own {
+            self.report(Report::Withdrew(old));
+            self.report(Report::Asked { key: new, question });
+        }
     }
 
     fn answer(&mut self, key: String, answer: Answer, at: Instant) {
@@ -244,10 +265,11 @@ impl<P: Protocol> Machine<P> {
         self.leaving.clone_from(&skipping);
         let Some(mode) = skipping else { return };
         let text = format!("{} would work without asking a person (mode {mode:?})", self.protocol.title());
-        let Some(careful) = self.protocol.careful_mode() else {
-            return self.warn(format!("{text}, and has no other mode"));
-        };
         let allow = format!("to let it, {ALLOW_SKIPPING}");
+        let Some(careful) = self.protocol.careful_mode() else {
+            self.output.fatal = Some(format!("{text}, and has no other mode ({allow})"));
+            return;
+        };
         self.warn(format!("{text}, which wh was not started for; it works in the mode {careful:?} ({allow})"));
         match self.protocol.enter_careful_mode(&careful) {
             Some(frame) => self.send(frame, Purpose::Choice { setting: Setting::Mode(careful), ordered: false }),
@@ -283,8 +305,7 @@ impl<P: Protocol> Machine<P> {
                     self.effects(effects, at);
                 }
                 Written::Unwritable(why) if self.turns.current() == Some(turn) => {
-                    let failed = Outcome::Failed(why.clone());
-                    let effects = self.turns.ended(failed);
+                    let effects = self.turns.unwritable(why);
                     self.effects(effects, at);
                 }
                 // Its end is reported by itself, and decides.
@@ -299,11 +320,11 @@ impl<P: Protocol> Machine<P> {
                 let told = match outcome {
                     Written::Written => Ok(()),
                     Written::NotOpen => Err(NOT_OPEN.to_owned()),
-                    Written::NotReading => Err(NOT_READING.to_owned()),
+                    Written::NotReading => Err(NOT_READ_YET.to_owned()),
                     Written::Unwritable(why) | Written::Gone(why) => Err(why.clone()),
                 };
-                if let Err(why) = told.as_ref().map_err(|why| format!("the answer was not sent: {why}")) {
-                    self.report(Report::Notice(Level::Error, why));
+                if let Err(why) = &told {
+                    self.report(Report::Notice(Level::Error, format!("the answer has not arrived: {why}")));
                 }
                 self.report(Report::Did(Deed::Answer(key.clone()), told));
             }
@@ -363,9 +384,6 @@ impl<P: Protocol> Machine<P> {
 
     /// The process has ended. Prompts that were not handed over come back.
     pub fn lost(&mut self, words: &str, unwritten: Vec<Purpose<P>>, at: Instant) -> Vec<Prompt> {
-        for call in std::mem::take(&mut self.calls) {
-            self.report(Report::Called(call, Err(words.to_owned())));
-        }
         self.settle(unwritten, words);
         let (effects, unsent) = self.turns.lost(words);
         self.effects(effects, at);
@@ -375,8 +393,11 @@ impl<P: Protocol> Machine<P> {
         unsent
     }
 
-    /// Fails the orders behind frames that have no outcome yet.
+    /// Fails the calls, and the orders behind frames, that have no outcome yet.
     fn settle(&mut self, purposes: Vec<Purpose<P>>, words: &str) {
+        for call in std::mem::take(&mut self.calls) {
+            self.report(Report::Called(call, Err(words.to_owned())));
+        }
         for purpose in purposes {
             match purpose {
                 Purpose::Choice { setting, ordered: true } => {
@@ -390,24 +411,19 @@ impl<P: Protocol> Machine<P> {
 
     /// The process is replaced by another one. Prompts that wait are for that one.
     pub fn replaced(&mut self, purposes: Vec<Purpose<P>>, words: &str) {
-        for call in std::mem::take(&mut self.calls) {
-            self.report(Report::Called(call, Err(words.to_owned())));
-        }
         self.settle(purposes, words);
         self.withdraw_all();
         self.output.frames.clear();
     }
 
-    /// The conversation is left.
+    /// The conversation is left. The agent is asked to stop before it ends.
     pub fn abandon(&mut self, purposes: Vec<Purpose<P>>, reason: &str, at: Instant) {
-        for call in std::mem::take(&mut self.calls) {
-            self.report(Report::Called(call, Err(reason.to_owned())));
-        }
+        self.output.frames.clear();
+        self.stop();
         self.settle(purposes, reason);
         let effects = self.turns.abandon(reason);
         self.effects(effects, at);
         self.withdraw_all();
-        self.output.frames.clear();
     }
 
     /// Asks the agent to stop before it ends. The outcome is nobody's.
@@ -437,6 +453,10 @@ impl<P: Protocol> Machine<P> {
                     self.send(frame, Purpose::Prompt(prompt.turn));
                 }
                 Effect::Interrupt(turn) => self.interrupt(turn),
+                // Prompts wait for a person, not for the agent.
+                Effect::InterruptOccupation if self.questions.is_open(OWN_QUESTION) => {
+                    self.report(Report::Did(Deed::Interrupt, Ok(())));
+                }
                 Effect::InterruptOccupation => match self.protocol.interrupt(None) {
                     Some(frame) => {
                         self.turns.interrupt_occupation(at);

@@ -68,7 +68,7 @@ pub(crate) enum Outcome {
     Written,
     /// It answers a question that is not open any more.
     NotOpen,
-    /// The agent has not read it in time. It may be written in part.
+    /// The agent has not read it in time. An answer, and a frame that is written in part, are still written when it does.
     NotReading,
     /// It cannot be written as a line.
     Unwritable(String),
@@ -176,7 +176,14 @@ impl<P: Protocol> Outbox<P> {
     fn take_late(&mut self) -> Option<Purpose<P>> {
         let now = Instant::now();
         let place = self.queue.iter().position(|entry| entry.deadline.is_some_and(|deadline| deadline <= now))?;
-        self.queue.remove(place).map(|entry| entry.purpose)
+        match self.queue.get_mut(place) {
+            // The question is closed for everybody else: an answer that is not written would leave the agent waiting.
+            Some(entry) if matches!(entry.purpose, Purpose::Answer(_)) => {
+                entry.deadline = None;
+                Some(std::mem::replace(&mut entry.purpose, Purpose::None))
+            }
+            _ => self.queue.remove(place).map(|entry| entry.purpose),
+        }
     }
 }
 

@@ -97,6 +97,25 @@ impl<A> Questions<A> {
         }
     }
 
+    /// True if the question that the agent calls `id` is open.
+    pub fn is_open(&self, id: &str) -> bool {
+        self.open.values().any(|open| open.id == id)
+    }
+
+    /// Gives the question that the agent calls `id` new keys: the old and the new key of each part that is not answered.
+    pub fn reopen(&mut self, id: &str) -> Vec<(Key, Key, Question)> {
+        let Some(old) = self.open.iter().find(|(_, open)| open.id == id).map(|(number, _)| *number) else {
+            return Vec::new();
+        };
+        let Some(open) = self.open.remove(&old) else { return Vec::new() };
+        self.asked += 1;
+        let new = self.asked;
+        let parts = open.parts.iter().enumerate().filter(|(_, (_, answer))| answer.is_none());
+        let keys = parts.map(|(part, (question, _))| (key(old, part), key(new, part), question.clone())).collect();
+        self.open.insert(new, open);
+        keys
+    }
+
     /// Closes the question that the agent calls `id`; the keys of its parts.
     pub fn withdraw(&mut self, id: &str) -> Option<Vec<Key>> {
         let number = self.open.iter().find(|(_, open)| open.id == id).map(|(number, _)| *number)?;

@@ -188,8 +188,12 @@ impl Turns {
 
     /// A sign that the agent works. It belongs to the prompt under way, unless the agent may still work on an earlier one.
     pub fn begun(&mut self) -> Vec<Effect> {
-        let unwritten = self.now.as_ref().is_some_and(|work| work.phase == Phase::Queued);
-        if self.astray && unwritten { Vec::new() } else { self.advance(Phase::Begun) }
+        if self.astray && self.is_unwritten() { Vec::new() } else { self.advance(Phase::Begun) }
+    }
+
+    /// True if the prompt under way has not reached the agent.
+    fn is_unwritten(&self) -> bool {
+        self.now.as_ref().is_some_and(|work| work.phase == Phase::Queued)
     }
 
     fn advance(&mut self, to: Phase) -> Vec<Effect> {
@@ -225,8 +229,20 @@ impl Turns {
 
     /// The work under way has ended.
     pub fn ended(&mut self, outcome: Outcome) -> Vec<Effect> {
+        if self.astray && self.is_unwritten() {
+            // The late end of the turn that was given up.
+            self.astray = false;
+            return Vec::new();
+        }
         // There is nothing left to stop.
         let mut effects = self.end(outcome, Ok(()));
+        effects.extend(self.next());
+        effects
+    }
+
+    /// The frame of the prompt under way cannot be written.
+    pub fn unwritable(&mut self, why: &str) -> Vec<Effect> {
+        let mut effects = self.end(Outcome::Failed(why.to_owned()), Ok(()));
         effects.extend(self.next());
         effects
     }

@@ -284,3 +284,28 @@ async fn a_conversation_that_comes_back_without_a_message_is_asked_about() {
         run.end().await;
     }
 }
+
+#[tokio::test]
+async fn an_interrupt_leaves_the_question_about_a_conversation_open() {
+    let mut run = forgetful().await;
+    repeats(&run, "something else");
+    run.prompt("more").await;
+    let is_asked = |report: &Report| matches!(report, Report::Asked { .. });
+    let is_done = |report: &Report| matches!(report, Report::Did(Deed::Interrupt, Ok(())));
+    let reports = run.until(is_asked).await;
+    let Some(Report::Asked { key: first, .. }) = reports.last() else { panic!("{reports:?}") };
+    // The first cancels the prompt, and all questions of its turn with it; the second finds nothing to stop.
+    run.order(Order::Interrupt).await;
+    let reports = run.until(is_asked).await;
+    assert!(reports.iter().any(|report| matches!(report, Report::Ended(_, Outcome::Cancelled))), "{reports:?}");
+    assert!(reports.contains(&Report::Withdrew(first.clone())) && reports.iter().any(is_done), "{reports:?}");
+    let Some(Report::Asked { key, .. }) = reports.last() else { panic!("{reports:?}") };
+    run.order(Order::Interrupt).await;
+    let reports = run.until(is_done).await;
+    assert!(!reports.iter().any(|report| matches!(report, Report::Withdrew(_))), "{reports:?}");
+    let chosen = wh_core::space::question::Answer { option: Some("go-on".to_owned()), text: None };
+    run.order(Order::Answer { question: key.clone(), answer: chosen }).await;
+    run.prompt("and now").await;
+    assert_eq!(run.ended().await.1, Outcome::Completed);
+    run.end().await;
+}

@@ -290,3 +290,28 @@ fn a_conversation_that_is_left_fails_all_its_prompts() {
     assert_eq!(turns.abandon("left"), [Effect::Close, ended(1, failed()), ended(2, failed())]);
     assert!(!turns.is_busy());
 }
+
+#[test]
+fn the_late_end_of_a_turn_that_was_given_up_does_not_end_the_next_one() {
+    let at = Instant::now();
+    let mut turns = in_phase(Phase::Begun);
+    interrupted(&mut turns, at);
+    turns.prompt(prompt(2));
+    let effects = turns.overdue(at + INTERRUPT_GRACE);
+    assert_eq!(effects.last(), Some(&Effect::Prompt(prompt(2))));
+    assert_eq!(turns.ended(Outcome::Completed), [], "it is not written yet");
+    assert_eq!(turns.written(&turn(2)), [delivered(2)]);
+    let unwritable = turns.unwritable("too long");
+    assert_eq!(unwritable, [Effect::Close, ended(2, Outcome::Failed("too long".to_owned()))]);
+}
+
+#[test]
+fn a_prompt_that_cannot_be_written_ends_after_a_turn_that_was_given_up() {
+    let at = Instant::now();
+    let mut turns = in_phase(Phase::Begun);
+    interrupted(&mut turns, at);
+    turns.prompt(prompt(2));
+    turns.overdue(at + INTERRUPT_GRACE);
+    let failed = Outcome::Failed("too long".to_owned());
+    assert_eq!(turns.unwritable("too long"), [Effect::Close, ended(2, failed)]);
+}

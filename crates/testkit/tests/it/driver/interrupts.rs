@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use wh_core::space::harness::Call;
+
 use super::*;
 
 #[tokio::test]
@@ -160,4 +162,16 @@ async fn a_turn_under_way_is_interrupted_before_the_end() {
     assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
     assert_eq!(run.gone().await, None);
     assert_eq!(run.heard().last().map(|line| line["op"].clone()), Some("interrupt".into()));
+}
+
+#[tokio::test]
+async fn a_new_conversation_interrupts_the_turn_of_the_old_one() {
+    let mut run = Run::new(&[]).await;
+    let turn = run.prompt("stream").await;
+    run.says().await;
+    run.order(Order::Call { id: 1, call: Call::Restart }).await;
+    assert!(matches!(run.ended(&turn).await, Outcome::Failed(why) if why == "a new conversation was begun"));
+    run.wait(|report| matches!(report, Report::Called(1, Ok(_))).then_some(())).await;
+    assert_eq!(run.heard().iter().filter(|line| line["op"] == "interrupt").count(), 1);
+    run.end().await;
 }

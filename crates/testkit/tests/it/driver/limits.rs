@@ -20,9 +20,10 @@ async fn an_answer_that_is_not_read_fails_after_the_timeout() {
     let key = run.asked().await;
     let begin = Instant::now();
     run.answer(&key, None, Some(&"x".repeat(MORE_THAN_A_PIPE))).await;
-    assert_eq!(run.did(Deed::Answer(key)).await, Err("it does not read its input".to_owned()));
+    let why = "it does not read its input; the answer is written as soon as it does";
+    assert_eq!(run.did(Deed::Answer(key)).await, Err(why.to_owned()));
     assert!(begin.elapsed() >= GRACE, "{:?}", begin.elapsed());
-    assert_eq!(run.notices(Level::Error), ["the answer was not sent: it does not read its input"]);
+    assert_eq!(run.notices(Level::Error), [format!("the answer has not arrived: {why}")]);
     run.touch("go");
     assert_eq!(run.ended(&turn).await, Outcome::Completed);
     run.end().await;
