@@ -671,6 +671,8 @@ export interface ReceiptBody {
   stage: string;
   /** The turn that it started. */
   turn: string | null;
+  /** Restriction under which the agent works on it: it may not know the whole conversation. */
+  warning: string | null;
 }
 
 /** `POST /control/resize`. */

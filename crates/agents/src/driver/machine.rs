@@ -127,6 +127,7 @@ impl<P: Protocol> Machine<P> {
             Report::Did(deed, Err(why)) => Report::Did(deed, Err(clean(why))),
             Report::Called(id, Err(why)) => Report::Called(id, Err(clean(why))),
             Report::Ended(turn, Outcome::Failed(why)) => Report::Ended(turn, Outcome::Failed(clean(why))),
+            Report::Warned(turn, why) => Report::Warned(turn, clean(why)),
             Report::Rested(Outcome::Failed(why)) => Report::Rested(Outcome::Failed(clean(why))),
             other => other,
         };

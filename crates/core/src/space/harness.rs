@@ -200,6 +200,8 @@ pub enum Report {
     Submitted(TurnId),
     /// It works on it.
     Started(TurnId),
+    /// It works on it under a restriction, which the receipt states.
+    Warned(TurnId, String),
     /// It is done with it.
     Ended(TurnId, Outcome),
     /// It has begun to work by itself, without a prompt. Nothing while a turn is under way.

@@ -44,6 +44,8 @@ pub struct Receipt {
     pub turn: Option<TurnId>,
     /// How far it is.
     pub stage: Stage,
+    /// Restriction under which the agent works on it, if there is one: it may not know the whole conversation.
+    pub warning: Option<String>,
     /// When it came so far, stage by stage.
     pub reached: Vec<(Stage, SystemTime)>,
 }
@@ -51,7 +53,8 @@ pub struct Receipt {
 impl Receipt {
     /// A command that was just accepted.
     pub fn accepted(request_id: RequestId, at: SystemTime) -> Self {
-        Self { request_id, item: None, turn: None, stage: Stage::Accepted, reached: vec![(Stage::Accepted, at)] }
+        let (stage, reached) = (Stage::Accepted, vec![(Stage::Accepted, at)]);
+        Self { request_id, item: None, turn: None, stage, warning: None, reached }
     }
 
     /// Moves it forward; what is behind it or after its last stage changes nothing.

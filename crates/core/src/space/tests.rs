@@ -162,6 +162,18 @@ fn a_message_becomes_a_turn_and_its_receipt_follows_it() {
 }
 
 #[test]
+fn a_warning_about_a_turn_stays_on_its_receipt() {
+    let mut bench = Bench::ready();
+    let turn = bench.say("r1", "hello").receipt.turn.unwrap();
+    bench.report(Report::Warned(turn.clone(), "a message is missing".to_owned()));
+    bench.report(Report::Started(turn.clone()));
+    bench.report(Report::Ended(turn.clone(), Outcome::Completed));
+    bench.report(Report::Warned(turn, "too late".to_owned()));
+    let receipt = bench.say("r1", "hello").receipt;
+    assert_eq!((receipt.stage, receipt.warning.as_deref()), (Stage::Finished, Some("a message is missing")));
+}
+
+#[test]
 fn the_same_request_is_said_once_and_hears_how_far_it_is() {
     let mut bench = Bench::ready();
     let first = bench.say("r1", "hello");

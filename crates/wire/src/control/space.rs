@@ -164,6 +164,8 @@ pub struct ReceiptBody {
     pub stage: String,
     /// Why it failed.
     pub reason: Option<String>,
+    /// Restriction under which the agent works on it: it may not know the whole conversation.
+    pub warning: Option<String>,
     /// The message that it became.
     pub message: Option<String>,
     /// The turn that it started.

@@ -299,6 +299,16 @@ impl Space {
         }
     }
 
+    /// Puts a warning on the receipt of the command that this turn is of.
+    fn turn_warned(&mut self, turn: &TurnId, warning: String) {
+        let of = self.commands.iter().find(|(_, (turns, _))| turns.contains(turn));
+        let known = of.and_then(|(request_id, _)| self.state.receipts.get(request_id));
+        if let Some(mut receipt) = known.cloned() {
+            receipt.warning = Some(warning);
+            self.publish(Event::Receipt(receipt));
+        }
+    }
+
     /// Moves forward the receipt of the command that this turn is of.
     fn turn_reached(&mut self, turn: &TurnId, stage: Stage) {
         let of = self.commands.iter_mut().find(|(_, (turns, _))| turns.contains(turn));

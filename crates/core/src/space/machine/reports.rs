@@ -33,6 +33,7 @@ impl Space {
             Report::Delivered(turn) => self.turn_reached(&turn, Stage::Delivered),
             Report::Submitted(turn) => self.turn_reached(&turn, Stage::Submitted),
             Report::Started(turn) => self.turn_reached(&turn, Stage::Started),
+            Report::Warned(turn, warning) => self.turn_warned(&turn, warning),
             Report::Ended(turn, outcome) => self.ended(id, &turn, outcome),
             Report::Began => self.began(id),
             Report::Rested(outcome) => {
