@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::manage::gemini;
 use crate::port::Surroundings;
 
 /// Characters of an id in the name that Gemini gives to a file.
@@ -28,6 +29,8 @@ const MAX_COPY_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 pub(super) struct ConversationFiles {
     /// The folder with a folder for each project.
     projects: PathBuf,
+    /// The folder with the conversations of this project, where Gemini has one for it.
+    chats: Option<PathBuf>,
     /// The copy in wh's state directory.
     copy: PathBuf,
     id: String,
@@ -59,11 +62,11 @@ impl ConversationFiles {
         if !is_plain {
             return None;
         }
-        let home = here.variable("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| here.home(""))?;
+        let projects = gemini::folder(here)?.join("tmp");
         let state = here.variable("XDG_STATE_HOME").map(PathBuf::from).filter(|state| state.is_absolute());
         let state = state.or_else(|| here.home(".local/state"))?;
         let copy = state.join("wheelhouse/conversations/gemini").join(format!("{id}.jsonl"));
-        Some(Self { projects: home.join(".gemini/tmp"), copy, id: id.to_owned() })
+        Some(Self { projects, chats: gemini::chats(here), copy, id: id.to_owned() })
     }
 
     /// Copies the file and gives it a safe name. No process may have the conversation open. `restore`: the copy takes the
@@ -93,6 +96,7 @@ impl ConversationFiles {
             }
             None if copied > 0 => {
                 let Some(folder) = self.folder(&found) else { return Ok(Prepared::Missing) };
+                fs::create_dir_all(&folder)?;
                 write(&folder.join(self.safe_name(&self.copy)), &fs::read(&self.copy)?)?;
                 Prepared::Restored
             }
@@ -143,15 +147,10 @@ impl ConversationFiles {
             .collect()
     }
 
-    /// The folder that the conversation was in; where nothing is left of it, that of the project whose copy it was is not
-    /// known, and there is one only if Gemini has one project.
+    /// The folder that the conversation belongs in. A conversation is never written into another project.
     fn folder(&self, found: &[(PathBuf, Content)]) -> Option<PathBuf> {
-        if let Some((file, _)) = found.first() {
-            return file.parent().map(Path::to_owned);
-        }
-        let projects = fs::read_dir(&self.projects).ok()?.flatten();
-        let mut folders = projects.map(|project| project.path().join("chats")).filter(|chats| chats.is_dir());
-        folders.next().filter(|_| folders.next().is_none())
+        let left = || found.first().and_then(|(file, _)| file.parent()).map(Path::to_owned);
+        self.chats.clone().or_else(left)
     }
 
     /// A name with both ends of the id. Gemini itself uses only the first, after the minute in which the file was begun.
@@ -238,6 +237,8 @@ mod tests {
         fn new() -> Self {
             let home = Self(tempfile::tempdir().unwrap());
             fs::create_dir_all(home.chats()).unwrap();
+            let projects = json!({"projects": {"/work": "work", "/elsewhere": "elsewhere"}});
+            fs::write(home.0.path().join(".gemini/projects.json"), projects.to_string()).unwrap();
             home
         }
 
@@ -308,6 +309,22 @@ mod tests {
             "the copy has more, and was not overwritten"
         );
         assert_eq!(read(&home.chats().join(SAFE)).unwrap().messages, ["one", "two"]);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_restored_into_its_own_project_and_no_other() {
+        let home = Home::new();
+        let elsewhere = home.0.path().join(".gemini/tmp/elsewhere/chats");
+        fs::create_dir_all(&elsewhere).unwrap();
+        home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one", "two"]);
+        home.files().prepare(false).unwrap();
+        fs::remove_dir_all(home.chats()).unwrap();
+        assert_eq!(home.files().prepare(false).unwrap(), Prepared::Restored, "there are two projects");
+        assert_eq!(home.names().len(), 1);
+        fs::remove_dir_all(home.chats()).unwrap();
+        fs::write(home.0.path().join(".gemini/projects.json"), r#"{"projects": {"/elsewhere": "elsewhere"}}"#).unwrap();
+        assert_eq!(home.files().prepare(false).unwrap(), Prepared::Missing, "its project is not known");
+        assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
     }
 
     #[test]

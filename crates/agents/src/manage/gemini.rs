@@ -23,9 +23,19 @@ pub(crate) const INSTRUCTIONS: &str = "Gemini CLI has no login command. Set GEMI
                                        https://aistudio.google.com/apikey) before wh is started, or put it into \
                                        ~/.gemini/.env; or run `gemini` on a terminal and log in there.";
 
-fn folder(here: &Surroundings) -> Option<PathBuf> {
+/// Gemini CLI's own folder.
+pub(crate) fn folder(here: &Surroundings) -> Option<PathBuf> {
     let home = here.variable("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| here.home(""))?;
     Some(home.join(".gemini"))
+}
+
+/// The folder with the conversations of this directory, by Gemini CLI's list of projects. It may not be there yet.
+pub(crate) fn chats(here: &Surroundings) -> Option<PathBuf> {
+    let folder = folder(here)?;
+    let projects = json(&folder.join("projects.json"))?;
+    let project = projects["projects"][here.directory.to_str()?].as_str()?;
+    let is_name = !project.is_empty() && !project.contains('/') && ![".", ".."].contains(&project);
+    is_name.then(|| folder.join("tmp").join(project).join("chats"))
 }
 
 fn json(path: &Path) -> Option<Value> {
@@ -127,10 +137,7 @@ pub(crate) fn sessions(said: &str, directory: &Path) -> Vec<Kept> {
 /// The conversations of a directory from the files in which they are kept, the newest first; `None` when there are no
 /// such files. The command that lists them may ask the model for titles first, and so may take for ever.
 pub(crate) fn conversations(here: &Surroundings) -> Option<Vec<Kept>> {
-    let folder = folder(here)?;
-    let projects = json(&folder.join("projects.json"))?;
-    let project = projects["projects"][here.directory.to_str()?].as_str().filter(|name| !name.contains('/'))?;
-    let files = std::fs::read_dir(folder.join("tmp").join(project).join("chats")).into_iter().flatten();
+    let files = std::fs::read_dir(chats(here)?).into_iter().flatten();
     let files = files.filter_map(|entry| Some(entry.ok()?.path()));
     let mut kept: Vec<Kept> = files.filter_map(|file| conversation(&file, &here.directory)).collect();
     kept.sort_by_key(|kept| std::cmp::Reverse(kept.at));
