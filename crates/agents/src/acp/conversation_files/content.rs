@@ -1,0 +1,192 @@
+//! The content of a conversation file, read as Gemini CLI reads it: one record a line, and of each message the last record
+//! counts. Records of an unknown shape are content, too: a later Gemini may write messages in another way.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+/// Longest file that is read.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// A conversation as its file has it.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// The id of the conversation.
+    pub id: Option<String>,
+    /// Messages in their order, by id.
+    messages: Vec<(String, Kind)>,
+    /// The place of each id in `messages`.
+    places: HashMap<String, usize>,
+    /// Records of unknown shape: the id, or a hash of the record.
+    unknown: HashSet<String>,
+    /// Something was said, even if it was taken back later or its line is cut off.
+    was_used: bool,
+}
+
+/// The part of a message in a conversation, by Gemini's own rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It makes the conversation one to resume.
+    Resumable,
+    /// A command of the person, or a notice.
+    Aside,
+    /// Gemini's own context, or an answer that has no content yet.
+    Setup,
+    Unknown,
+}
+
+impl Content {
+    /// Reads a file. Lines that are cut off are passed over, as Gemini does.
+    pub fn read(file: &Path) -> io::Result<Self> {
+        let mut content = Self::default();
+        for line in BufReader::new(open(file)?).split(b'\n') {
+            let line = line?;
+            match serde_json::from_slice::<Value>(&line) {
+                Ok(record) => content.record(&record),
+                Err(_) => content.was_used |= !line.trim_ascii().is_empty(),
+            }
+        }
+        Ok(content)
+    }
+
+    fn record(&mut self, record: &Value) {
+        if let Some(to) = record["$rewindTo"].as_str() {
+            self.truncate(self.places.get(to).copied().unwrap_or_default());
+        } else if let Some(id) = record["id"].as_str() {
+            self.message(id, record);
+        } else if let Some(changes) = record["$set"].as_object() {
+            if changes.get("messages").is_some_and(Value::is_array) {
+                self.truncate(0);
+            }
+            self.header(changes);
+        } else if let Some(header) =
+            record.as_object().filter(|header| header.get("sessionId").is_some_and(Value::is_string))
+        {
+            self.id = header["sessionId"].as_str().map(str::to_owned);
+            self.header(header);
+        } else {
+            self.unknown.insert(hash(record));
+        }
+    }
+
+    fn header(&mut self, fields: &Map<String, Value>) {
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("messages", Value::Array(messages)) => {
+                    for message in messages {
+                        match message["id"].as_str() {
+                            Some(id) => self.message(id, message),
+                            None => drop(self.unknown.insert(hash(message))),
+                        }
+                    }
+                }
+                ("directories" | "memoryScratchpad", _) => {}
+                (_, Value::Array(list)) if !list.is_empty() => drop(self.unknown.insert(hash(value))),
+                (_, Value::Object(fields)) if !fields.is_empty() => drop(self.unknown.insert(hash(value))),
+                _ => {}
+            }
+        }
+    }
+
+    fn message(&mut self, id: &str, message: &Value) {
+        let kind = Kind::of(message);
+        if kind == Kind::Unknown {
+            self.unknown.insert(id.to_owned());
+        }
+        self.was_used |= kind != Kind::Setup;
+        let place = *self.places.entry(id.to_owned()).or_insert(self.messages.len());
+        match self.messages.get_mut(place) {
+            Some((_, known)) => *known = kind,
+            None => self.messages.push((id.to_owned(), kind)),
+        }
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.messages.truncate(length);
+        self.places.retain(|_, place| *place < length);
+    }
+
+    /// Ids of the messages that make it one to resume, in their order.
+    pub fn resumable(&self) -> impl Iterator<Item = &str> {
+        self.messages.iter().filter(|(_, kind)| *kind == Kind::Resumable).map(|(id, _)| id.as_str())
+    }
+
+    /// The number of messages to resume, and of records that are not understood. Nothing is to be lost of either.
+    pub fn size(&self) -> (usize, usize) {
+        (self.resumable().count(), self.unknown.len())
+    }
+
+    /// True if there is nothing to resume.
+    pub fn is_empty(&self) -> bool {
+        self.size() == (0, 0)
+    }
+
+    /// True if nobody has ever said anything in it.
+    pub fn is_unused(&self) -> bool {
+        self.is_empty() && !self.was_used
+    }
+}
+
+impl Kind {
+    fn of(message: &Value) -> Self {
+        let text = match &message["content"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            Value::Array(parts) if parts.iter().all(|part| part["text"].is_string()) => {
+                parts.iter().filter_map(|part| part["text"].as_str()).collect()
+            }
+            // A picture, a file, or something new.
+            _ => {
+                return if matches!(message["type"].as_str(), Some("user" | "gemini")) {
+                    Self::Resumable
+                } else {
+                    Self::Unknown
+                };
+            }
+        };
+        let text = text.trim();
+        let has = |field: &str| message[field].as_array().is_some_and(|list| !list.is_empty());
+        let begins = |marks: &[&str]| marks.iter().any(|mark| text.starts_with(mark));
+        match message["type"].as_str() {
+            Some("user") if text.is_empty() || begins(&["<session_context>", "<hook_context>"]) => Self::Setup,
+            Some("user") if begins(&["/", "?"]) => Self::Aside,
+            Some("user") => Self::Resumable,
+            Some("gemini") if text.is_empty() && !has("toolCalls") && !has("thoughts") => Self::Setup,
+            Some("gemini") => Self::Resumable,
+            Some("info" | "error" | "warning") => Self::Aside,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+fn hash(record: &Value) -> String {
+    let mut hasher = DefaultHasher::new();
+    record.to_string().hash(&mut hasher);
+    format!("#{:x}", hasher.finish())
+}
+
+/// Opens a plain file. Links are not followed.
+fn open(file: &Path) -> io::Result<File> {
+    let named = fs::symlink_metadata(file)?;
+    if !named.is_file() || named.len() > MAX_FILE_BYTES {
+        return Err(io::Error::other("this is not a conversation, or it is too long"));
+    }
+    let open = File::open(file)?;
+    let facts = open.metadata()?;
+    if (facts.dev(), facts.ino()) != (named.dev(), named.ino()) {
+        return Err(io::Error::other("the file was replaced while it was opened"));
+    }
+    Ok(open)
+}
+
+/// The bytes of a plain file.
+pub(super) fn bytes(file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(file)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
