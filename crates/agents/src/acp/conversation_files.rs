@@ -5,6 +5,7 @@
 
 mod content;
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -63,40 +64,66 @@ impl ConversationFiles {
         Some(Self { projects, chats: gemini::chats(here), state, id: id.to_owned() })
     }
 
-    /// Copies the file and gives it a safe name. No process may have the conversation open. `restore`: the copy takes the
-    /// place of the file.
+    /// Copies the file and gives it a safe name. No process may have the conversation open. `restore`: a copy with messages
+    /// that the file does not have takes its place, and the file moves into the state directory.
     pub fn prepare(&self, restore: bool) -> io::Result<Prepared> {
         let found = self.found();
-        let best = found.iter().filter(|(_, content)| !content.is_empty()).max_by_key(|(_, content)| content.size());
-        let copied = Content::read(&self.copy(0)).map(|content| content.size()).unwrap_or_default();
-        let prepared = match best {
-            Some((file, _)) if restore && copied > (0, 0) => {
-                write(&file.with_file_name(self.safe_name(file)), &content::bytes(&self.copy(0))?)?;
-                if file.file_name() != Some(self.safe_name(file).as_ref()) {
-                    fs::remove_file(file)?;
-                }
-                Prepared::Restored
-            }
-            Some((file, content)) => {
-                // A copy that has more is the one to restore.
-                if content.size() >= copied {
-                    make_folder(&self.state)?;
-                    self.remove_old_copies();
-                    write(&self.copy(0), &content::bytes(file)?)?;
-                }
-                fs::rename(file, file.with_file_name(self.safe_name(file)))?;
-                Prepared::Safe
-            }
-            None if copied > (0, 0) => {
-                let Some(folder) = self.folder(&found) else { return Ok(Prepared::Missing) };
-                fs::create_dir_all(&folder)?;
-                write(&folder.join(self.safe_name(&self.copy(0))), &content::bytes(&self.copy(0))?)?;
-                Prepared::Restored
-            }
-            None => Prepared::Missing,
+        let prepared = match best(&found) {
+            Some((file, content)) => match self.copy_with_more(content).filter(|_| restore) {
+                Some(copy) => self.replace(file, &copy).map(|()| Prepared::Restored),
+                None => self.keep(file, content).and_then(|()| self.rename(file)).map(|()| Prepared::Safe),
+            },
+            None => self.restore(&found),
         };
         self.remove_empty();
-        Ok(prepared)
+        prepared
+    }
+
+    /// Copies a file. A copy with messages that the file does not have is kept beside it.
+    fn keep(&self, file: &Path, content: &Content) -> io::Result<()> {
+        make_folder(&self.state)?;
+        self.remove_old_copies();
+        if let Ok(newest) = Content::read(&self.copy(0))
+            && !content.contains(&newest)
+        {
+            if newest.contains(content) {
+                return Ok(());
+            }
+            shift(|age| self.copy(age));
+        }
+        write(&self.copy(0), &content::bytes(file)?)
+    }
+
+    /// Gives a file its safe name.
+    fn rename(&self, file: &Path) -> io::Result<()> {
+        let safe = file.with_file_name(self.safe_name(file));
+        if safe != file && safe.exists() {
+            self.set_aside(&safe)?;
+        }
+        fs::rename(file, safe)
+    }
+
+    /// Puts a copy in the place of a file.
+    fn replace(&self, file: &Path, copy: &Path) -> io::Result<()> {
+        let (copied, safe) = (content::bytes(copy)?, file.with_file_name(self.safe_name(file)));
+        if safe != file && safe.exists() {
+            self.set_aside(&safe)?;
+        }
+        self.save_replaced(file)?;
+        write(&safe, &copied)?;
+        if safe == file { Ok(()) } else { fs::remove_file(file) }
+    }
+
+    /// Writes the newest copy where no file is left.
+    fn restore(&self, found: &[(PathBuf, Content)]) -> io::Result<Prepared> {
+        let copy = self.copies().find(|(_, content)| !content.is_empty());
+        let (Some((copy, _)), Some(folder)) = (copy, self.folder(found)) else { return Ok(Prepared::Missing) };
+        fs::create_dir_all(&folder)?;
+        if !is_own_folder(&folder) {
+            return Ok(Prepared::Missing);
+        }
+        write(&folder.join(self.safe_name(&copy)), &content::bytes(&copy)?)?;
+        Ok(Prepared::Restored)
     }
 
     /// Removes the empty files that a load has left: the next start of Gemini would delete the conversation with them. A
@@ -112,15 +139,23 @@ impl ConversationFiles {
 
     /// Moves a file into the state directory.
     fn set_aside(&self, file: &Path) -> io::Result<()> {
-        make_folder(&self.state)?;
-        shift(|age| self.replaced(age));
-        write(&self.replaced(0), &content::bytes(file)?)?;
+        self.save_replaced(file)?;
         fs::remove_file(file)
     }
 
+    /// Writes a file that is to be replaced into the state directory.
+    fn save_replaced(&self, file: &Path) -> io::Result<()> {
+        let replaced = content::bytes(file)?;
+        make_folder(&self.state)?;
+        shift(|age| self.replaced(age));
+        write(&self.replaced(0), &replaced)
+    }
+
+    /// Removes copies of other conversations that are too old.
     fn remove_old_copies(&self) {
         let copies = fs::read_dir(&self.state).into_iter().flatten().flatten();
-        for copy in copies {
+        let is_other = |name: &OsStr| !name.to_str().is_some_and(|name| name.starts_with(&self.id));
+        for copy in copies.filter(|copy| is_other(&copy.file_name())) {
             let written = copy.metadata().and_then(|facts| facts.modified()).ok();
             if written.and_then(|written| written.elapsed().ok()).is_some_and(|age| age > MAX_COPY_AGE) {
                 let _ = fs::remove_file(copy.path());
@@ -128,9 +163,24 @@ impl ConversationFiles {
         }
     }
 
-    /// True if wh has a copy with something in it.
-    pub fn has_copy(&self) -> bool {
-        Content::read(&self.copy(0)).is_ok_and(|content| !content.is_empty())
+    /// True if wh has a copy with something that the file does not have.
+    pub fn can_restore(&self) -> bool {
+        match best(&self.found()) {
+            Some((_, content)) => self.copy_with_more(content).is_some(),
+            None => self.copies().any(|(_, content)| !content.is_empty()),
+        }
+    }
+
+    /// The newest copy with something that is not in `content`.
+    fn copy_with_more(&self, content: &Content) -> Option<PathBuf> {
+        self.copies().find(|(_, copied)| !content.contains(copied)).map(|(copy, _)| copy)
+    }
+
+    /// The copies that can be read, the newest first.
+    fn copies(&self) -> impl Iterator<Item = (PathBuf, Content)> {
+        (0..MAX_COPIES)
+            .map(|age| self.copy(age))
+            .filter_map(|copy| Content::read(&copy).ok().map(|content| (copy, content)))
     }
 
     /// The copy of the file; `age` is 0 for the newest.
@@ -173,6 +223,12 @@ impl ConversationFiles {
         let minute = minute.filter(|minute| minute.starts_with("20")).unwrap_or("2000-01-01T00-00");
         format!("session-{minute}-{}-{}.jsonl", &self.id[..ID_PREFIX], &self.id[self.id.len() - ID_PREFIX..])
     }
+}
+
+/// The file that has the conversation.
+fn best(found: &[(PathBuf, Content)]) -> Option<(&PathBuf, &Content)> {
+    let used = found.iter().filter(|(_, content)| !content.is_empty());
+    used.max_by_key(|(_, content)| content.size()).map(|(file, content)| (file, content))
 }
 
 /// The name of the newest file, or with a number that of an older one.

@@ -121,6 +121,11 @@ impl Content {
         (self.resumable().count(), self.unknown.len())
     }
 
+    /// True if everything that is to be resumed in the other is here, too.
+    pub fn contains(&self, other: &Self) -> bool {
+        other.resumable().all(|id| self.places.contains_key(id)) && other.unknown.is_subset(&self.unknown)
+    }
+
     /// True if there is nothing to resume.
     pub fn is_empty(&self) -> bool {
         self.size() == (0, 0)

@@ -1,3 +1,5 @@
+use std::os::unix::fs::symlink;
+
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -59,7 +61,8 @@ fn a_file_is_copied_and_gets_a_name_that_gemini_does_not_use() {
     home.begin("session-2026-11-18T01-03-6104d0d3.jsonl", &[]);
     assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe);
     assert_eq!(home.names(), [SAFE], "the empty one is gone");
-    assert!(home.files().has_copy());
+    assert_eq!(messages(&home.files().copy(0)), ["one", "two"]);
+    assert!(!home.files().can_restore(), "the file has it all");
     assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe, "and it keeps that name");
     home.begin("session-2026-11-18T01-04-6104d0d3.jsonl", &[]);
     home.files().remove_empty();
@@ -82,6 +85,71 @@ fn a_file_that_is_gone_or_lost_its_messages_is_restored_from_the_copy() {
     assert_eq!(home.files().prepare(false).unwrap(), Prepared::Safe, "what is there is taken");
     assert_eq!(home.files().prepare(true).unwrap(), Prepared::Restored, "the copy has more, and was not overwritten");
     assert_eq!(messages(&home.chats().join(SAFE)), ["one", "two"]);
+    assert_eq!(messages(&home.files().replaced(0)), ["two"], "and the file that was there is kept");
+}
+
+#[test]
+fn a_copy_is_overwritten_only_by_a_file_that_has_all_of_it() {
+    let home = Home::new();
+    home.begin(SAFE, &["one", "two"]);
+    home.files().prepare(false).unwrap();
+    home.begin(SAFE, &["one", "two", "three"]);
+    home.files().prepare(false).unwrap();
+    assert!(!home.files().copy(1).exists(), "it has grown");
+
+    home.begin(SAFE, &["four", "five", "six", "seven"]);
+    home.files().prepare(false).unwrap();
+    assert_eq!(messages(&home.files().copy(0)), ["four", "five", "six", "seven"]);
+    assert_eq!(messages(&home.files().copy(1)), ["one", "two", "three"], "a longer file does not replace it");
+    assert!(home.files().can_restore());
+    assert_eq!(home.files().prepare(true).unwrap(), Prepared::Restored);
+    assert_eq!(messages(&home.chats().join(SAFE)), ["one", "two", "three"]);
+    assert_eq!(messages(&home.files().replaced(0)), ["four", "five", "six", "seven"]);
+
+    for said in ["eight", "nine", "ten", "eleven"] {
+        home.begin(SAFE, &[said]);
+        home.files().prepare(false).unwrap();
+    }
+    let kept = fs::read_dir(&home.files().state).unwrap().count();
+    assert_eq!(kept, MAX_COPIES + 1, "their number is bounded");
+}
+
+#[test]
+fn two_files_of_one_conversation_do_not_overwrite_each_other() {
+    let home = Home::new();
+    home.begin(SAFE, &["one"]);
+    home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["two", "three"]);
+    home.files().prepare(false).unwrap();
+    assert_eq!(messages(&home.chats().join(SAFE)), ["two", "three"]);
+    assert_eq!(messages(&home.files().replaced(0)), ["one"]);
+}
+
+#[test]
+fn copies_are_private_and_links_are_not_followed() {
+    let home = Home::new();
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+    let (state, outside) = (home.files().state, home.0.path().join("outside"));
+    fs::create_dir_all(&state).unwrap();
+    fs::set_permissions(&state, Permissions::from_mode(0o755)).unwrap();
+    fs::write(&outside, "mine").unwrap();
+    symlink(&outside, home.files().copy(0)).unwrap();
+    home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one"]);
+    symlink(
+        home.chats().join("session-2026-11-18T01-02-6104d0d3.jsonl"),
+        home.chats().join("session-x-6104d0d3.jsonl"),
+    )
+    .unwrap();
+    home.files().prepare(false).unwrap();
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");
+    assert_eq!((mode(&state), mode(&home.files().copy(0))), (0o700, 0o600));
+    assert_eq!(messages(&home.files().copy(0)), ["one"]);
+    home.begin(SAFE, &["two"]);
+    home.files().prepare(true).unwrap();
+    assert_eq!((mode(&home.files().replaced(0)), mode(&home.chats().join(SAFE))), (0o600, 0o600));
+
+    fs::rename(&state, home.0.path().join("moved")).unwrap();
+    symlink(home.0.path().join("moved"), &state).unwrap();
+    assert!(home.files().prepare(false).is_err(), "the folder is a link");
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Connect for AcpProtocol {
             Some(files) => {
                 let tidied = tokio::task::spawn_blocking(move || {
                     files.remove_empty();
-                    files.has_copy()
+                    files.can_restore()
                 });
                 tidied.await.unwrap_or_default()
             }
