@@ -40,10 +40,12 @@ pub(super) struct ConversationFiles {
 }
 
 /// The state of a conversation's file before it is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Prepared {
     /// It is there, under a name that is safe.
     Safe,
+    /// The same, but it could not be copied, for this reason.
+    Uncopied(String),
     /// It was gone, and is restored from wh's copy.
     Restored,
     /// There is neither a file nor a copy.
@@ -71,7 +73,11 @@ impl ConversationFiles {
         let prepared = match best(&found) {
             Some((file, content)) => match self.copy_with_more(content).filter(|_| restore) {
                 Some(copy) => self.replace(file, &copy).map(|()| Prepared::Restored),
-                None => self.keep(file, content).and_then(|()| self.rename(file)).map(|()| Prepared::Safe),
+                None => {
+                    let kept = self.keep(file, content);
+                    let uncopied = |error: io::Error| Prepared::Uncopied(error.to_string());
+                    self.rename(file).map(|()| kept.map_or_else(uncopied, |()| Prepared::Safe))
+                }
             },
             None => self.restore(&found),
         };

@@ -149,7 +149,7 @@ fn copies_are_private_and_links_are_not_followed() {
 
     fs::rename(&state, home.0.path().join("moved")).unwrap();
     symlink(home.0.path().join("moved"), &state).unwrap();
-    assert!(home.files().prepare(false).is_err(), "the folder is a link");
+    assert!(matches!(home.files().prepare(false).unwrap(), Prepared::Uncopied(why) if why.contains("is a link")));
 }
 
 #[test]
@@ -239,4 +239,15 @@ fn only_a_file_in_which_nothing_was_said_is_deleted() {
         let aside = fs::read_to_string(home.files().replaced(0)).ok();
         assert_eq!(aside, kept.then(|| lines(&records)));
     }
+}
+
+#[test]
+fn a_file_that_cannot_be_copied_is_safe_all_the_same() {
+    let home = Home::new();
+    fs::write(home.0.path().join("state"), "not a folder").unwrap();
+    home.begin("session-2026-11-18T01-02-6104d0d3.jsonl", &["one"]);
+    let empty = lines(&[json!({"sessionId": ID, "projectHash": "h", "kind": "main"})]);
+    fs::write(home.chats().join("session-2026-11-18T01-03-6104d0d3.jsonl"), empty).unwrap();
+    assert!(matches!(home.files().prepare(false).unwrap(), Prepared::Uncopied(_)));
+    assert_eq!(home.names(), [SAFE], "it has its safe name, and the empty one is gone");
 }

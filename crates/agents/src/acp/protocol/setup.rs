@@ -126,7 +126,8 @@ impl Connect for AcpProtocol {
 
 impl AcpProtocol {
     /// Copies the file of the conversation that is to be resumed, and sees to it that loading does not lose it. Where that
-    /// cannot be done, the minute is waited out in which a load would lose it.
+    /// cannot be done, the minute is waited out in which a load would lose it. The files come back to be tidied up after the
+    /// load.
     async fn prepare_files(&self, reports: &Reports) -> Result<Option<ConversationFiles>, ConnectError> {
         let resumed = self.session.as_deref().or(match &self.start.resume {
             Some(Resume::Named(name)) => Some(name.as_str()),
@@ -137,19 +138,27 @@ impl AcpProtocol {
         {
             let (preparing, restores) = (files.clone(), self.restores);
             let prepared = tokio::task::spawn_blocking(move || preparing.prepare(restores)).await;
-            match prepared {
-                Ok(Ok(Prepared::Safe)) => return Ok(Some(files)),
+            let (is_safe, notice) = match prepared {
+                Ok(Ok(Prepared::Safe)) => (true, None),
+                Ok(Ok(Prepared::Uncopied(why))) => {
+                    (true, Some(format!("the file of the conversation could not be copied: {why}")))
+                }
                 Ok(Ok(Prepared::Restored)) => {
                     let text = "the file of the conversation is restored from the copy that wh has kept";
-                    reports.send(Report::Notice(Level::Warning, text.to_owned())).await?;
-                    return Ok(Some(files));
+                    (true, Some(text.to_owned()))
                 }
-                Ok(Ok(Prepared::Missing)) | Err(_) => {}
+                Ok(Ok(Prepared::Missing)) | Err(_) => (false, None),
                 Ok(Err(error)) => {
-                    let text = format!("the file of the conversation could not be copied: {error}");
-                    reports.send(Report::Notice(Level::Warning, text)).await?;
+                    (false, Some(format!("the file of the conversation could not be prepared for a load: {error}")))
                 }
+            };
+            if let Some(text) = notice {
+                reports.send(Report::Notice(Level::Warning, text)).await?;
             }
+            if !is_safe {
+                self.wait_out_minute(reports).await?;
+            }
+            return Ok(Some(files));
         }
         self.wait_out_minute(reports).await?;
         Ok(None)
