@@ -2,6 +2,7 @@
 
 mod model_errors;
 mod replay;
+mod replay_wait;
 mod said;
 mod setup;
 mod updates;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use wh_core::space::harness::Report;
 use wh_core::space::item::Level;
 use wh_core::space::question::{Choice, Meaning, Question, QuestionKind};
@@ -17,16 +17,12 @@ use super::super::settings::Settings;
 use super::super::table::Entry;
 use super::model_errors;
 use super::replay::Replay;
+use super::replay_wait::ReplayWait;
+use super::said::Said;
 use super::{AcpProtocol, Ask, BEGIN_ANEW, RESTORE};
 use crate::driver::{Connect, ConnectError, Connected};
 use crate::port::{ALLOW_SKIPPING, Reports, Resume, Surroundings};
 use crate::rpc::{self, Frame, Incoming, JsonRpc, RpcError, RpcEvents, RpcLink};
-
-/// Silence after which an agent has repeated an earlier conversation.
-const REPLAY_QUIET: Duration = Duration::from_millis(250);
-
-/// Limit for that.
-const REPLAY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A conversation that is being set up.
 struct Setup<'a> {
@@ -311,14 +307,10 @@ impl Setup<'_> {
         match self.begin(method, params, hello).await {
             Ok(reply) => {
                 if loads {
-                    self.hear_out().await;
+                    self.hear_out(&agent.said).await;
                 }
+                self.missing = self.missing_of(&agent.said);
                 if let Some(mut replay) = self.replay.take() {
-                    self.missing = match agent.said.missing_in(replay.repeated()) {
-                        (_, 0) => Missing::Nothing,
-                        (known, _) if replay.repeated().is_empty() => Missing::Unknown(known),
-                        counts => Missing::Some(counts),
-                    };
                     for report in replay.finish() {
                         self.reports.send(report).await?;
                     }
@@ -331,15 +323,34 @@ impl Setup<'_> {
         }
     }
 
+    /// Messages of the conversation that the agent has not repeated so far.
+    fn missing_of(&self, said: &Said) -> Missing {
+        let Some(replay) = &self.replay else { return Missing::Nothing };
+        match said.missing_in(replay.repeated()) {
+            (_, 0) => Missing::Nothing,
+            (known, _) if replay.repeated().is_empty() => Missing::Unknown(known),
+            counts => Missing::Some(counts),
+        }
+    }
+
     /// Waits until the agent has repeated the conversation: some go on with that when they have answered already.
-    async fn hear_out(&mut self) {
-        let all = async {
-            while let Ok(Some(event)) = timeout(REPLAY_QUIET, self.events.next()).await {
-                self.hear(event).await;
+    async fn hear_out(&mut self, said: &Said) {
+        let mut wait = ReplayWait::new(Instant::now());
+        loop {
+            match timeout_at(wait.deadline(Instant::now()), self.events.next()).await {
+                Ok(Some(event)) => {
+                    wait.heard();
+                    self.hear(event).await;
+                }
+                Ok(None) => return,
+                Err(_) => {
+                    let complete = matches!(self.missing_of(said), Missing::Nothing);
+                    if wait.is_over(Instant::now(), complete) {
+                        return;
+                    }
+                }
             }
-        };
-        // One that never rests is taken as it is.
-        let _ = timeout(REPLAY_TIMEOUT, all).await;
+        }
     }
 
     async fn hear(&mut self, event: Inbound<JsonRpc>) {

@@ -221,7 +221,11 @@ const FORGETS: &str = r#"
 
 /// A conversation whose process has died after one exchange.
 async fn forgetful() -> Run {
-    let mut run = Run::new(FORGETS).await;
+    forgetful_by(FORGETS).await
+}
+
+async fn forgetful_by(script: &str) -> Run {
+    let mut run = Run::new(script).await;
     run.prompt("remember the wheel").await;
     assert_eq!(run.ended().await.1, Outcome::Completed);
     run.prompt("die").await;
@@ -245,6 +249,21 @@ async fn a_conversation_that_comes_back_complete_goes_on() {
     let (reports, _) = run.ended().await;
     assert_eq!(texts(&reports), ["on"]);
     assert!(!warnings(&reports).iter().any(|text| text.contains("messages")), "{reports:?}");
+    run.end().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_rests_while_it_repeats_a_conversation_is_heard_out() {
+    let stalls = r#"next; reply "$HELLO"; next; reply '{}'; cat other; say old; sleep 0.6; cat repeated; "#;
+    let script = FORGETS.replace(r#"next; reply "$HELLO"; next; cat repeated 2>/dev/null; reply '{}'; "#, stalls);
+    assert!(script.contains(stalls));
+    let mut run = forgetful_by(&script).await;
+    repeats(&run, "something else");
+    std::fs::rename(run.folder.path().join("repeated"), run.folder.path().join("other")).unwrap();
+    repeats(&run, "remember the wheel");
+    run.prompt("more").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!((texts(&reports), outcome), (vec!["on".to_owned()], Outcome::Completed), "{reports:?}");
     run.end().await;
 }
 
