@@ -1,6 +1,7 @@
 //! The Agent Client Protocol on the driver: orders become requests, updates become steps.
 
 mod model_errors;
+mod refusals;
 mod replay;
 mod replay_wait;
 mod said;

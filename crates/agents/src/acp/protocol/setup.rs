@@ -16,6 +16,7 @@ use super::super::conversation_files::{ConversationFiles, Prepared};
 use super::super::settings::Settings;
 use super::super::table::Entry;
 use super::model_errors;
+use super::refusals::Refusals;
 use super::replay::Replay;
 use super::replay_wait::ReplayWait;
 use super::said::Said;
@@ -24,11 +25,15 @@ use crate::driver::{Connect, ConnectError, Connected};
 use crate::port::{ALLOW_SKIPPING, Reports, Resume, Surroundings};
 use crate::rpc::{self, Frame, Incoming, JsonRpc, RpcError, RpcEvents, RpcLink};
 
+/// Messages that are taken before timeouts are looked at again.
+const MAX_HEARD_AT_ONCE: usize = 1024;
+
 /// A conversation that is being set up.
 struct Setup<'a> {
     entry: Arc<Entry>,
     link: RpcLink,
     events: RpcEvents,
+    refusals: Refusals,
     held: Backlog,
     /// Translates the repeated conversation, while there is one.
     replay: Option<Replay>,
@@ -64,8 +69,16 @@ impl Connect for AcpProtocol {
         let started = rpc::start(&self.launch, JsonRpc { names_version: true }).await;
         let (link, events) = started.map_err(|error| ConnectError::Fatal(error.to_string()))?;
         let entry = Arc::clone(&self.entry);
-        let mut setup =
-            Setup { entry, link, events, held: Backlog::default(), replay: None, missing: Missing::Nothing, reports };
+        let mut setup = Setup {
+            entry,
+            refusals: Refusals::new(link.clone()),
+            link,
+            events,
+            held: Backlog::default(),
+            replay: None,
+            missing: Missing::Nothing,
+            reports,
+        };
         let ready = match setup.shake_hands(self).await {
             Ok(ready) => ready,
             Err(error) => {
@@ -341,6 +354,7 @@ impl Setup<'_> {
                 Ok(Some(event)) => {
                     wait.heard();
                     self.hear(event).await;
+                    self.hear_waiting().await;
                 }
                 Ok(None) => return,
                 Err(_) => {
@@ -350,6 +364,14 @@ impl Setup<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Takes messages that are here already. One at a time they would be taken more slowly than short ones arrive.
+    async fn hear_waiting(&mut self) {
+        for _ in 0..MAX_HEARD_AT_ONCE {
+            let Some(event) = self.events.waiting() else { return };
+            self.hear(event).await;
         }
     }
 
@@ -368,10 +390,8 @@ impl Setup<'_> {
             None => event,
         };
         match event {
-            // Nobody could answer yet. A failure to write is told by the agent's end, which follows.
-            Inbound::Message(Incoming::Request { id, method, .. }) => {
-                drop(self.link.send(Frame::unknown(id, &method)).await);
-            }
+            // Nobody could answer yet.
+            Inbound::Message(Incoming::Request { id, method, .. }) => self.refusals.push(Frame::unknown(id, &method)),
             event => self.held.take(event),
         }
     }
@@ -461,13 +481,14 @@ impl Setup<'_> {
         loop {
             tokio::select! {
                 reply = &mut asking => {
-                    while let Some(event) = self.events.waiting() {
-                        self.hear(event).await;
-                    }
+                    self.hear_waiting().await;
                     return reply;
                 }
                 event = self.events.next() => match event {
-                    Some(event) => self.hear(event).await,
+                    Some(event) => {
+                        self.hear(event).await;
+                        self.hear_waiting().await;
+                    }
                     // The request is told of the end, too.
                     None => return asking.await,
                 },

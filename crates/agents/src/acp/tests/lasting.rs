@@ -152,6 +152,28 @@ async fn it_ends_while_it_is_still_being_set_up() {
     run.end().await;
 }
 
+#[tokio::test]
+async fn an_agent_that_asks_much_and_does_not_read_is_set_up_all_the_same() {
+    // More refusals than a pipe holds; they are read when there is a conversation.
+    let script = r#"
+        next; reply "$HELLO"; next
+        for i in {1..2000}; do echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"fs/read_text_file\",\"params\":{}}"; done
+        reply "$SESSION"
+        until [ -e go ]; do read -rt 0.05 _ <> <(:); done
+        rest"#;
+    let mut run = Run::new(script).await;
+    run.until(|report| matches!(report, Report::Ready(_))).await;
+    std::fs::write(run.folder.path().join("go"), "").unwrap();
+    let refused = || run.heard().iter().filter(|line| line["error"]["code"] == -32601).count();
+    let all = async {
+        while refused() < 2000 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(30), all).await.is_ok(), "{} were refused", refused());
+    run.end().await;
+}
+
 /// By what the conversation can be gone on with, as it was told.
 fn kept(reports: &[Report]) -> Vec<Option<&str>> {
     let told = reports.iter().filter_map(|report| match report {
