@@ -76,6 +76,8 @@ pub(super) struct AcpProtocol {
     replays: bool,
     /// Something was said to this process.
     prompted: bool,
+    /// Something was said in the conversation. Agents do not keep one in which nothing was.
+    spoken: bool,
 }
 
 impl AcpProtocol {
@@ -108,6 +110,7 @@ impl AcpProtocol {
             commands: Vec::new(),
             replays: false,
             prompted: false,
+            spoken: false,
         }
     }
 
@@ -218,6 +221,7 @@ impl Protocol for AcpProtocol {
 
     fn delivered(&mut self, steps: &mut Steps<Self>) {
         self.context = None;
+        self.spoken = true;
         // Not all agents keep a conversation in which nothing was said.
         if !std::mem::replace(&mut self.prompted, true) {
             steps.report(self.resume_id(true));
@@ -343,7 +347,10 @@ impl Protocol for AcpProtocol {
     fn lost(&mut self) -> bool {
         self.start.resume = None;
         self.again = true;
-        self.lasts
+        if !self.spoken {
+            (self.session, self.begun) = (None, None);
+        }
+        self.lasts && self.spoken
     }
 
     fn forget(&mut self) {

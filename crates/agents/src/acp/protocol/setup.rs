@@ -103,7 +103,8 @@ impl Connect for AcpProtocol {
         (self.session, self.lasts) = (Some(session), lasts(&hello));
         self.version = hello.agent_info.and_then(|info| info.version);
         self.settings = settings;
-        (self.commands, self.replays, self.prompted) = (Vec::new(), resumed, false);
+        (self.commands, self.replays) = (Vec::new(), resumed);
+        (self.prompted, self.spoken) = (false, resumed);
         let mut greeting = Vec::new();
         if resumed || self.again {
             greeting.push(self.resume_id(resumed));

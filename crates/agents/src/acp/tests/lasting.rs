@@ -75,6 +75,22 @@ async fn one_that_ends_before_anything_was_said_is_gone() {
 }
 
 #[tokio::test]
+async fn one_that_is_killed_before_anything_was_said_begins_another_conversation() {
+    let script = r#"
+        if [ -e again ]; then hello; next; reply '{"stopReason":"end_turn"}'; rest; fi
+        touch again; hello; kill -KILL $$"#;
+    let mut run = Run::new(script).await;
+    let reports = run.until(|report| matches!(report, Report::Notice(Level::Error, _))).await;
+    assert!(warnings(&reports).last().unwrap().ends_with("in a new conversation"), "{reports:?}");
+    run.prompt("go").await;
+    let (reports, outcome) = run.ended().await;
+    assert_eq!(outcome, Outcome::Completed);
+    assert!(!warnings(&reports).iter().any(|text| text.contains("lost")), "there was nothing to lose: {reports:?}");
+    assert!(!run.heard().iter().any(|line| line["method"] == "session/load"));
+    run.end().await;
+}
+
+#[tokio::test]
 async fn one_that_ends_whenever_it_goes_on_is_not_started_for_ever() {
     let script = r#"
         if [ -e again ]; then next; reply "$HELLO"; next; reply '{}'; echo 'not again' >&2; exit 6; fi
