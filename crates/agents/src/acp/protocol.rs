@@ -53,7 +53,7 @@ pub(super) struct AcpProtocol {
     start: Start,
     items: Items,
     said: Said,
-    /// Text that the next prompt begins with.
+    /// Text that prompts begin with until one is answered: agents take prompts back that fail or are cancelled.
     context: Option<String>,
     /// wh's copy of the conversation is to be restored before the next load.
     restores: bool,
@@ -155,7 +155,9 @@ impl AcpProtocol {
             StopReason::Other(word) if word.is_empty() => Outcome::Completed,
             StopReason::Other(word) => Outcome::Failed(format!("{title} stopped: {}", word.replace('_', " "))),
         };
-        self.said.ended(outcome == Outcome::Completed);
+        let completed = outcome == Outcome::Completed;
+        self.said.ended(completed);
+        self.context.take_if(|_| completed);
         steps.ended(outcome);
     }
 }
@@ -220,7 +222,6 @@ impl Protocol for AcpProtocol {
     }
 
     fn delivered(&mut self, steps: &mut Steps<Self>) {
-        self.context = None;
         self.spoken = true;
         // Not all agents keep a conversation in which nothing was said.
         if !std::mem::replace(&mut self.prompted, true) {
@@ -360,7 +361,8 @@ impl Protocol for AcpProtocol {
     }
 
     fn replace_conversation(&mut self) -> bool {
-        let context = (!self.said.is_empty()).then(|| self.said.context());
+        let said = (!self.said.is_empty()).then(|| self.said.context());
+        let context = said.or_else(|| self.context.take());
         self.forget();
         self.context = context;
         self.context.is_some()

@@ -71,7 +71,10 @@ impl Said {
         let mut room = MAX_CONTEXT_BYTES;
         for (prompt, answer) in self.exchanges.iter().rev() {
             let part = format!("User: {prompt}\n\nYou: {answer}");
-            let Some(rest) = room.checked_sub(part.len()) else { break };
+            let Some(rest) = room.checked_sub(part.len()) else {
+                parts.push(end_of(&part, room));
+                break;
+            };
             room = rest;
             parts.push(part);
         }
@@ -87,6 +90,15 @@ impl Said {
     pub fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+/// The end of a text that is too long, marked as cut.
+fn end_of(text: &str, bytes: usize) -> String {
+    let mut from = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("[cut off] … {}", &text[from..])
 }
 
 #[cfg(test)]
@@ -127,6 +139,16 @@ mod tests {
             said.ended(true);
         }
         assert_eq!(said.missing_in("").0, 4);
-        assert!(said.context().len() < MAX_CONTEXT_BYTES, "one that does not fit is left out");
+    }
+
+    #[test]
+    fn of_an_exchange_that_is_too_long_the_end_is_context() {
+        let long = "ä".repeat(MAX_CONTEXT_BYTES);
+        let context = said(&[("old", "1"), (&long, "the answer")]).context();
+        assert!(context.contains("[cut off] … ä") && context.ends_with("ä\n\nYou: the answer"), "the newest is there");
+        assert!(!context.contains("old"));
+        assert!(context.len() < MAX_CONTEXT_BYTES + 256, "{}", context.len());
+        let context = said(&[(&long, "1"), ("new", "2")]).context();
+        assert!(context.contains("[cut off] … ä") && context.ends_with("User: new\n\nYou: 2"));
     }
 }

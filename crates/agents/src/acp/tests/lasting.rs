@@ -319,6 +319,34 @@ async fn an_agent_that_repeats_nothing_is_believed_with_a_warning() {
 }
 
 #[tokio::test]
+async fn the_context_of_a_new_conversation_is_sent_until_a_prompt_is_answered() {
+    // The third process fails a prompt, cancels one, and answers the others.
+    let script = FORGETS.replace(
+        "*) hello; next; say anew;",
+        r#"*) hello; next; fail -32603 "busy"; next; reply '{"stopReason":"cancelled"}'; next; say anew; reply '{"stopReason":"end_turn"}'; next; say again;"#,
+    );
+    let mut run = forgetful_by(&script).await;
+    repeats(&run, "something else");
+    run.prompt("first").await;
+    let reports = run.until(|report| matches!(report, Report::Asked { .. })).await;
+    let Some(Report::Asked { key, .. }) = reports.last() else { panic!("{reports:?}") };
+    let anew = wh_core::space::question::Answer { option: Some("begin-anew".to_owned()), text: None };
+    run.order(Order::Answer { question: key.clone(), answer: anew }).await;
+    assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
+    run.prompt("second").await;
+    assert_eq!(run.ended().await.1, Outcome::Cancelled);
+    for (text, answer) in [("third", "anew"), ("fourth", "again")] {
+        run.prompt(text).await;
+        assert_eq!(texts(&run.ended().await.0), [answer]);
+    }
+    let heard = run.heard();
+    let prompts = heard.iter().rev().filter(|line| line["method"] == "session/prompt").take(4);
+    let with_context: Vec<bool> = prompts.map(|line| line.to_string().contains("User: remember the wheel")).collect();
+    assert_eq!(with_context, [false, true, true, true], "the newest first");
+    run.end().await;
+}
+
+#[tokio::test]
 async fn a_conversation_that_comes_back_without_a_message_is_asked_about() {
     for (option, answer, heard) in [("begin-anew", "anew", true), ("go-on", "on", false)] {
         let mut run = forgetful().await;
