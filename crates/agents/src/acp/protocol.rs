@@ -2,6 +2,7 @@
 
 mod model_errors;
 mod refusals;
+mod repeated;
 mod replay;
 mod replay_wait;
 mod said;

@@ -7,16 +7,17 @@ use wh_wire::acp::{SessionUpdate, Update, read};
 
 use super::super::backlog::update;
 use super::super::items::{Items, Voice};
+use super::repeated::Repeated;
 use crate::rpc::{Incoming, JsonRpc};
 
-/// Bytes of the person's messages that are kept; the newest.
-const MAX_REPEATED_BYTES: usize = 1 << 20;
+/// Bytes of a message of the person that are shown; the newest.
+const MAX_RECALLED_BYTES: usize = 1 << 20;
 
 /// Appends a text, and drops the beginning of what is too long.
 fn push_bounded(all: &mut String, text: &str) {
     all.push_str(text);
-    if all.len() > 2 * MAX_REPEATED_BYTES {
-        let cut = all.len() - boundary(all, all.len() - MAX_REPEATED_BYTES);
+    if all.len() > 2 * MAX_RECALLED_BYTES {
+        let cut = all.len() - boundary(all, all.len() - MAX_RECALLED_BYTES);
         *all = all.split_off(all.len() - cut);
     }
 }
@@ -30,7 +31,7 @@ pub(super) struct Replay {
     /// The message of the person that grows.
     said: String,
     /// Everything that the person said, to be compared.
-    repeated: String,
+    repeated: Repeated,
 }
 
 impl Replay {
@@ -40,7 +41,7 @@ impl Replay {
             shows,
             items: Items::recalled(),
             said: String::new(),
-            repeated: String::new(),
+            repeated: Repeated::default(),
         }
     }
 
@@ -62,8 +63,9 @@ impl Replay {
         if news.session_id.is_some_and(|session| session != self.session) {
             return Ok(Vec::new());
         }
-        if let Update::UserMessage(chunk) = &news.update {
-            push_bounded(&mut self.repeated, &chunk.content.words());
+        match &news.update {
+            Update::UserMessage(chunk) => self.repeated.push(&chunk.content.words()),
+            _ => self.repeated.close(),
         }
         if !self.shows {
             return Ok(Vec::new());
@@ -84,7 +86,7 @@ impl Replay {
     }
 
     /// Everything that the person said in it.
-    pub fn repeated(&self) -> &str {
+    pub fn repeated(&self) -> &Repeated {
         &self.repeated
     }
 

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::repeated::Repeated;
+
 /// Bytes of prompts and answers that are kept.
 const MAX_BYTES: usize = 256 * 1024;
 
@@ -46,23 +48,15 @@ impl Said {
     }
 
     /// The number of prompts that are kept, and of those that a repeated conversation does not have in their order.
-    pub fn missing_in(&self, repeated: &str) -> (usize, usize) {
+    pub fn missing_in(&self, repeated: &Repeated) -> (usize, usize) {
         // A conversation that was made shorter begins with a summary.
         if repeated.contains(SUMMARY) {
             return (self.exchanges.len(), 0);
         }
-        let mut rest = repeated;
         let prompts = self.exchanges.iter().map(|(prompt, _)| prompt.trim());
         // Commands are not repeated by all agents.
-        let missing =
-            prompts.filter(|prompt| !prompt.starts_with(['/', '?'])).filter(|prompt| match rest.find(prompt) {
-                Some(at) => {
-                    rest = &rest[at + prompt.len()..];
-                    false
-                }
-                None => true,
-            });
-        (self.exchanges.len(), missing.count())
+        let prompts = prompts.filter(|prompt| !prompt.starts_with(['/', '?']));
+        (self.exchanges.len(), repeated.missing(prompts))
     }
 
     /// The conversation as text, the newest part of it, for a new one.
@@ -115,16 +109,23 @@ mod tests {
         said
     }
 
+    fn repeated(messages: &[&str]) -> Repeated {
+        let mut repeated = Repeated::default();
+        for message in messages {
+            repeated.push(message);
+            repeated.close();
+        }
+        repeated
+    }
+
     #[test]
     fn prompts_that_are_not_repeated_in_their_order_are_missing() {
-        let said = said(&[("one", "1"), ("two", "2"), ("one", "3")]);
-        assert_eq!(said.missing_in("<context>onetwoone"), (3, 0));
-        assert_eq!(said.missing_in("one and two"), (3, 1));
-        assert_eq!(said.missing_in("twoone"), (3, 2), "{:?}", "the first is found last");
-        assert_eq!(said.missing_in(""), (3, 3));
-        assert_eq!(said.missing_in("<state_snapshot>of it all"), (3, 0));
-        assert_eq!(Said::default().missing_in(""), (0, 0));
-        assert_eq!(Said::default().missing_in("anything"), (0, 0));
+        let said = said(&[("one", "1"), ("/about", "me"), ("two", "2"), ("one", "3")]);
+        assert_eq!(said.missing_in(&repeated(&["<context>one", "two", "one"])), (4, 0));
+        assert_eq!(said.missing_in(&repeated(&["two", "one"])), (4, 2), "the first is found last");
+        assert_eq!(said.missing_in(&repeated(&[])), (4, 3));
+        assert_eq!(said.missing_in(&repeated(&["<state_snapshot>of it all"])), (4, 0));
+        assert_eq!(Said::default().missing_in(&repeated(&["anything"])), (0, 0));
     }
 
     #[test]
@@ -132,13 +133,13 @@ mod tests {
         let mut said = said(&[("one", "1")]);
         said.prompt("cancelled");
         said.ended(false);
-        assert_eq!(said.missing_in("one"), (1, 0));
+        assert_eq!(said.missing_in(&repeated(&["one"])), (1, 0));
         assert!(said.context().ends_with("User: one\n\nYou: 1"));
         for _ in 0..10 {
             said.prompt(&"x".repeat(MAX_BYTES / 4));
             said.ended(true);
         }
-        assert_eq!(said.missing_in("").0, 4);
+        assert_eq!(said.missing_in(&repeated(&[])).0, 4);
     }
 
     #[test]
