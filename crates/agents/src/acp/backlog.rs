@@ -8,6 +8,10 @@ use crate::rpc::{Incoming, JsonRpc};
 /// Bytes that are kept of the conversation, and of everything else. Messages beyond that are dropped.
 const MAX_CLASS_BYTES: usize = 256 * 1024;
 
+/// Kinds of updates that are part of the conversation.
+pub(super) const CONVERSATION: [&str; 6] =
+    ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
+
 /// Buffered messages.
 #[derive(Default)]
 pub(crate) struct Backlog {
@@ -33,14 +37,7 @@ impl Backlog {
                 }
                 weight <= MAX_CLASS_BYTES
             }
-            Some(
-                "user_message_chunk"
-                | "agent_message_chunk"
-                | "agent_thought_chunk"
-                | "tool_call"
-                | "tool_call_update"
-                | "plan",
-            ) => fits(&mut self.said, weight),
+            Some(kind) if CONVERSATION.contains(&kind) => fits(&mut self.said, weight),
             _ => matches!(event, Inbound::Closed(_)) || fits(&mut self.rest, weight),
         };
         if kept {

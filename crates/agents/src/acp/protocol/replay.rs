@@ -5,7 +5,7 @@ use wh_core::space::harness::Report;
 use wh_pipe::link::Inbound;
 use wh_wire::acp::{SessionUpdate, Update, read};
 
-use super::super::backlog::update;
+use super::super::backlog::{CONVERSATION, update};
 use super::super::items::{Items, Voice};
 use super::repeated::Repeated;
 use crate::rpc::{Incoming, JsonRpc};
@@ -47,15 +47,7 @@ impl Replay {
 
     /// Takes a message. One that is not of the conversation comes back.
     pub fn take(&mut self, event: Inbound<JsonRpc>) -> Result<Vec<Report>, Inbound<JsonRpc>> {
-        let repeated = [
-            "user_message_chunk",
-            "agent_message_chunk",
-            "agent_thought_chunk",
-            "tool_call",
-            "tool_call_update",
-            "plan",
-        ];
-        if !update(&event).is_some_and(|kind| repeated.contains(&kind)) {
+        if !update(&event).is_some_and(|kind| CONVERSATION.contains(&kind)) {
             return Err(event);
         }
         let Inbound::Message(Incoming::Notification { params, .. }) = event else { return Err(event) };
