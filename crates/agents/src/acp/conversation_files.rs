@@ -24,7 +24,7 @@ const ID_PREFIX: usize = 8;
 /// Files of each kind that are kept of a conversation in wh's state directory: the newest and older ones.
 const MAX_COPIES: usize = 3;
 
-/// Age after which a copy that nobody has resumed is removed.
+/// Time after the last write to a copy after which it is removed, at the next load of another conversation.
 const MAX_COPY_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// The files of one conversation.
