@@ -1,5 +1,8 @@
 //! A conversation of Gemini CLI that outlives its processes.
 
+use std::fs;
+use std::path::PathBuf;
+
 use nix::sys::signal::{Signal, kill};
 use serde_json::json;
 use wh_testkit::wh::Wh;
@@ -15,6 +18,12 @@ fn killed(wh: &Wh, times: usize) {
         let messages = wh.get("/control/messages?limit=1000").text();
         (messages.matches("in the same conversation").count() >= times).then_some(())
     });
+}
+
+/// The copies that wh has of Gemini's conversations.
+fn copies(lab: &Lab) -> Vec<PathBuf> {
+    let folder = lab.home.join(".local/state/wheelhouse/conversations/gemini");
+    fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect()
 }
 
 #[test]
@@ -45,6 +54,8 @@ fn killed_five_times_the_model_still_knows_every_message() {
             let lost: Vec<&String> = said.iter().filter(|text| !told.contains(text.as_str())).collect();
             assert!(lost.is_empty(), "after {} kills the model is not told {lost:?}", number + 1);
         }
+        let copies = copies(lab);
+        assert_eq!(copies.len(), 1, "the file always had everything of its copy: {copies:?}");
         let questions = wh.get("/control/questions").json();
         assert_eq!(questions["questions"], json!([]), "nothing was lost, and nobody is asked");
     });
