@@ -8,7 +8,7 @@ use serde_json::json;
 use wh_testkit::wh::Wh;
 use wh_testkit::{Lab, eventually};
 
-use super::super::{ask, finished};
+use super::super::{answer, ask, finished, question};
 use super::{gemini, process_of, request};
 
 /// Kills the agent, and waits until wh has seen that.
@@ -58,5 +58,35 @@ fn killed_five_times_the_model_still_knows_every_message() {
         assert_eq!(copies.len(), 1, "the file always had everything of its copy: {copies:?}");
         let questions = wh.get("/control/questions").json();
         assert_eq!(questions["questions"], json!([]), "nothing was lost, and nobody is asked");
+    });
+}
+
+#[test]
+fn a_deleted_file_is_restored_into_its_project_and_what_the_copy_lacks_is_reported() {
+    let name =
+        "space::gemini::lasting::a_deleted_file_is_restored_into_its_project_and_what_the_copy_lacks_is_reported";
+    Lab::inside(name, |lab| {
+        let wh = gemini(lab, &[]);
+        assert_eq!(ask(&wh, "mark-a0")["stage"], "finished");
+        killed(&wh, 1);
+        assert_eq!(ask(&wh, "mark-a1")["stage"], "finished", "the copy is from before this message");
+        killed(&wh, 2);
+        let projects = lab.home.join(".gemini/tmp");
+        fs::create_dir_all(projects.join("other/chats")).unwrap();
+        for project in fs::read_dir(&projects).unwrap() {
+            let chats = project.unwrap().path().join("chats");
+            for file in fs::read_dir(chats).into_iter().flatten() {
+                fs::remove_file(file.unwrap().path()).unwrap();
+            }
+        }
+        wh.post("/message", json!({ "message": "mark-a2", "request_id": "r3" }));
+        let asked = question(&wh);
+        let title = asked["title"].as_str().unwrap();
+        assert!(title.contains("without 1 of 2 messages"), "{asked}");
+        assert!(wh.get("/control/messages?limit=1000").text().contains("is restored from the copy"));
+        assert_eq!(fs::read_dir(projects.join("other/chats")).unwrap().count(), 0);
+        assert_eq!(answer(&wh, asked["id"].as_str().unwrap(), "go-on").status, 200);
+        assert_eq!(finished(&wh, "r3")["stage"], "finished");
+        assert!(request(lab, "mark-a2").contains("mark-a0"), "the model is told what the copy has");
     });
 }
