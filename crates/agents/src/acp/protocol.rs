@@ -56,6 +56,8 @@ pub(super) struct AcpProtocol {
     said: Said,
     /// Text that prompts begin with until one is answered: agents take prompts back that fail or are cancelled.
     context: Option<String>,
+    /// Warning on the receipts of prompts: the agent does not have all of the conversation.
+    incomplete: Option<String>,
     /// wh's copy of the conversation is to be restored before the next load.
     restores: bool,
     usage: Usage,
@@ -99,6 +101,7 @@ impl AcpProtocol {
             start,
             said: Said::default(),
             context: None,
+            incomplete: None,
             restores: false,
             usage: Usage::default(),
             session: None,
@@ -211,12 +214,15 @@ impl Protocol for AcpProtocol {
         retry.into_iter().for_each(|text| steps.warn(text));
     }
 
-    fn prompt(&mut self, _turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut Steps<Self>) -> FrameOf<Self> {
         // What was said between turns is complete by now.
         steps.reports(self.items.end());
         self.items.begin();
         self.replays = false;
         self.said.prompt(text);
+        if let Some(warning) = &self.incomplete {
+            steps.report(Report::Warned(turn.clone(), warning.clone()));
+        }
         let blocks = self.context.clone().into_iter().chain([text.to_owned()]);
         let prompt: Vec<Value> = blocks.map(|text| json!({ "type": "text", "text": text })).collect();
         Frame::request("session/prompt", json!({ "sessionId": self.conversation(), "prompt": prompt }))
@@ -358,7 +364,7 @@ impl Protocol for AcpProtocol {
     fn forget(&mut self) {
         (self.session, self.start.resume, self.begun, self.context) = (None, None, None, None);
         self.said.clear();
-        self.again = true;
+        (self.again, self.incomplete) = (true, None);
     }
 
     fn replace_conversation(&mut self) -> bool {
@@ -366,6 +372,9 @@ impl Protocol for AcpProtocol {
         let context = said.or_else(|| self.context.take());
         self.forget();
         self.context = context;
-        self.context.is_some()
+        let has_context = self.context.is_some();
+        let text = if has_context { "; its text was sent as context" } else { "" };
+        self.incomplete = Some(format!("the earlier conversation is lost{text}"));
+        has_context
     }
 }

@@ -115,7 +115,10 @@ impl Connect for AcpProtocol {
             greeting.push(Report::Notice(Level::Warning, format!("{text}; {ALLOW_SKIPPING}")));
         }
         let doubt = match missing {
-            Missing::Nothing => None,
+            Missing::Nothing => {
+                self.incomplete.take_if(|_| self.restores);
+                None
+            }
             Missing::Unknown(known) => {
                 let text = format!(
                     "{} repeats nothing of the conversation: wh cannot tell whether it has all of its {known} messages",
@@ -125,7 +128,9 @@ impl Connect for AcpProtocol {
                 None
             }
             Missing::Some(missing) => {
-                greeting.push(Report::Notice(Level::Error, self.incomplete(missing)));
+                let incomplete = self.incomplete(missing);
+                greeting.push(Report::Notice(Level::Error, incomplete.clone()));
+                self.incomplete = Some(incomplete);
                 Some((Ask::Incomplete, self.about_incomplete(missing, has_copy && !self.restores)))
             }
         };

@@ -361,6 +361,12 @@ async fn a_conversation_that_comes_back_without_a_message_is_asked_about() {
         run.order(Order::Answer { question: key.clone(), answer: chosen }).await;
         let (reports, outcome) = run.ended().await;
         assert_eq!((texts(&reports), outcome), (vec![answer.to_owned()], Outcome::Completed), "{option}");
+        let warning = reports.iter().find_map(|report| match report {
+            Report::Warned(_, warning) => Some(warning.as_str()),
+            _ => None,
+        });
+        let lost = if heard { "the earlier conversation is lost" } else { "without 1 of 1 messages" };
+        assert!(warning.is_some_and(|warning| warning.contains(lost)), "{option}: {warning:?}");
         let told = run.heard().iter().any(|line| {
             line["method"] == "session/prompt"
                 && line["params"]["prompt"][0]["text"].as_str().unwrap().contains("User: remember the wheel")
