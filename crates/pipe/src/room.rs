@@ -46,6 +46,12 @@ impl Room {
         full && !self.abandoned.load(Ordering::Acquire)
     }
 
+    /// Number of events that wait.
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
+    }
+
     /// Has whoever waits look again.
     pub fn wake(&self) {
         self.changed.notify_one();

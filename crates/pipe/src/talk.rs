@@ -18,6 +18,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long its output is still read when it is gone: another process may hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// Lines that are read in a row while the room is full, before the reader yields to whoever takes events.
+const MAX_LINES_BEYOND_ROOM: usize = 256;
+
 /// How a conversation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
@@ -139,8 +142,16 @@ impl Talk {
         let exited = child.exited();
         tokio::pin!(exited);
         let (mut stopping, mut gone, mut deadline) = (false, false, None);
+        let mut beyond_room = 0;
         loop {
-            let wanted = !self.room.is_full() || stopping || gone || urgent();
+            let full = self.room.is_full();
+            let wanted = !full || stopping || gone || urgent();
+            beyond_room = if full { beyond_room + 1 } else { 0 };
+            if beyond_room > MAX_LINES_BEYOND_ROOM {
+                beyond_room = 0;
+                // Whoever takes events may run on this thread, and the pipe of a fast program is never empty.
+                tokio::task::yield_now().await;
+            }
             // Whoever else holds its output may go on writing for ever.
             if deadline.is_some_and(|deadline| Instant::now() > deadline + GRACE) {
                 return stopping;

@@ -85,7 +85,13 @@ impl<C: Codec> Events<C> {
         let done = loop {
             tokio::select! {
                 event = self.receiver.recv() => match event {
-                    Some((event, bytes)) => keep(event, bytes),
+                    Some((event, bytes)) => {
+                        keep(event, bytes);
+                        // `recv` yields after 128 events, which is fewer than the reader queues at a time; `try_recv` never does.
+                        while let Ok((event, bytes)) = self.receiver.try_recv() {
+                            keep(event, bytes);
+                        }
+                    }
                     None => break handshake.await,
                 },
                 done = &mut handshake => break done,

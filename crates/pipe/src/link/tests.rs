@@ -120,6 +120,25 @@ async fn a_handshake_buffers_little_of_a_flood_and_keeps_the_end() {
 }
 
 #[tokio::test]
+async fn a_flood_of_short_lines_during_a_handshake_is_dropped_as_fast_as_it_is_read() {
+    let script = r#"read -r a id rest; yes 'a line of 20 letters' | head -n 500000; echo "= $id yes"; read -r"#;
+    let (link, mut events) = link(script).await;
+    let shared = Arc::clone(&link.shared);
+    let shaking = async {
+        let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await;
+        reply.unwrap().await
+    };
+    tokio::pin!(shaking);
+    let mut most = 0;
+    let shaking = std::future::poll_fn(|context| {
+        most = most.max(shared.talk.room.waiting());
+        shaking.as_mut().poll(context)
+    });
+    assert_eq!(events.buffer_during(shaking).await, Ok("yes".to_owned()));
+    assert!(most < 2048, "{most} events waited");
+}
+
+#[tokio::test]
 async fn events_that_were_read_ahead_are_put_back_in_their_order() {
     let (_link, mut events) = link("echo one; echo two; echo three; read -r").await;
     let first = events.next().await;
