@@ -266,14 +266,15 @@ impl<C: Codec> Shared<C> {
                     None => debug!("a request was withdrawn that is not open"),
                 }
             }
-            Decoded::Handled(key, answer) => self.handle(key, answer),
+            Decoded::Handled(key, answer) => self.handle(key, answer, line.len()),
         }
     }
 
-    fn handle(self: &Arc<Self>, key: String, answer: BoxFuture<C::Frame>) {
+    fn handle(self: &Arc<Self>, key: String, answer: BoxFuture<C::Frame>, bytes: usize) {
         let mut open = lock(&self.open);
-        let shared = Arc::clone(self);
+        let counted = CountedAnswer::new(self, bytes);
         let task = tokio::spawn(async move {
+            let shared = &counted.shared;
             let frame = answer.await;
             let outcome = match shared.encode(frame) {
                 Ok(outbound) => shared.write(outbound).await,
@@ -305,6 +306,25 @@ impl<C: Codec> Shared<C> {
         let reason = timeout(END_AFTER_BROKEN_PIPE, gone.wait_for(Option::is_some)).await;
         let reason = reason.ok().and_then(|known| known.ok()?.clone());
         Gone(reason.unwrap_or_else(|| seen.into()))
+    }
+}
+
+/// Counts a request of the program in the room while a task answers it, also if the task is aborted.
+struct CountedAnswer<C: Codec> {
+    shared: Arc<Shared<C>>,
+    bytes: usize,
+}
+
+impl<C: Codec> CountedAnswer<C> {
+    fn new(shared: &Arc<Shared<C>>, bytes: usize) -> Self {
+        shared.talk.room.begin_answer(bytes);
+        Self { shared: Arc::clone(shared), bytes }
+    }
+}
+
+impl<C: Codec> Drop for CountedAnswer<C> {
+    fn drop(&mut self) {
+        self.shared.talk.room.end_answer(self.bytes);
     }
 }
 

@@ -1,36 +1,68 @@
-//! How much may wait to be read.
+//! Limits on what was read from a program and is not dealt with yet.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// Events that may wait for their reader. Beyond that nothing more is read from the program, unless a reply is waited for:
+/// Events that may wait for their reader, and requests of the program for their answer. Beyond that nothing more is read from the program, unless a reply is waited for:
 /// it comes behind the events, and whoever waits for it may be the one who does not read them.
 const DEPTH: usize = 256;
 
 /// The same in bytes of what was read: a few results of tools can be as large as thousands of other events.
 const BYTES: usize = 16 * 1024 * 1024;
 
-/// Counts what waits.
+/// Number and bytes of the lines that wait.
+#[derive(Debug, Default)]
+struct Load {
+    lines: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Load {
+    fn add(&self, bytes: usize) {
+        self.lines.fetch_add(1, Ordering::AcqRel);
+        self.bytes.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.lines.fetch_sub(1, Ordering::AcqRel);
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+    }
+
+    fn reaches(&self, lines: usize, bytes: usize) -> bool {
+        self.lines.load(Ordering::Acquire) >= lines || self.bytes.load(Ordering::Acquire) >= bytes
+    }
+}
+
+/// Counts what waits: events for their reader, and requests of the program for the tasks that answer them.
 #[derive(Debug, Default)]
 pub struct Room {
-    waiting: AtomicUsize,
-    bytes: AtomicUsize,
+    events: Load,
+    answers: Load,
     abandoned: AtomicBool,
     changed: Notify,
 }
 
 impl Room {
-    /// One more waits, that was read from so many bytes.
+    /// Counts an event that was read from a line of this length.
     pub fn put(&self, bytes: usize) {
-        self.waiting.fetch_add(1, Ordering::AcqRel);
-        self.bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.events.add(bytes);
     }
 
-    /// What was put has been taken.
+    /// Removes an event that has been taken.
     pub fn taken(&self, bytes: usize) {
-        self.waiting.fetch_sub(1, Ordering::AcqRel);
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.events.remove(bytes);
+        self.wake();
+    }
+
+    /// Counts a request of the program until its answer is written or given up.
+    pub fn begin_answer(&self, bytes: usize) {
+        self.answers.add(bytes);
+    }
+
+    /// Removes a request that was answered or withdrawn.
+    pub fn end_answer(&self, bytes: usize) {
+        self.answers.remove(bytes);
         self.wake();
     }
 
@@ -42,14 +74,18 @@ impl Room {
 
     /// Whether as much waits as may.
     pub fn is_full(&self) -> bool {
-        let full = self.waiting.load(Ordering::Acquire) >= DEPTH || self.bytes.load(Ordering::Acquire) >= BYTES;
-        full && !self.abandoned.load(Ordering::Acquire)
+        self.reaches(DEPTH, BYTES)
+    }
+
+    fn reaches(&self, lines: usize, bytes: usize) -> bool {
+        let events = self.events.reaches(lines, bytes) && !self.abandoned.load(Ordering::Acquire);
+        events || self.answers.reaches(lines, bytes)
     }
 
     /// Number of events that wait.
     #[cfg(test)]
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
+        self.events.lines.load(Ordering::Acquire)
     }
 
     /// Has whoever waits look again.

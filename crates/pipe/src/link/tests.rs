@@ -98,6 +98,70 @@ async fn a_request_that_is_handled_is_answered_beside_the_reader() {
     assert_eq!(message(&mut events).await, "got = mine handled");
 }
 
+/// Answers every `?` once there is a permit, and counts the answers that are under way.
+#[derive(Default)]
+struct Counting(Arc<Counts>);
+
+struct Counts {
+    answering: AtomicUsize,
+    most: AtomicUsize,
+    permits: tokio::sync::Semaphore,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let permits = tokio::sync::Semaphore::new(0);
+        Self { answering: AtomicUsize::new(0), most: AtomicUsize::new(0), permits }
+    }
+}
+
+impl Codec for Counting {
+    type Frame = ();
+    type Id = u64;
+    type Reply = ();
+    type Message = ();
+
+    fn encode(&self, (): (), number: u64) -> Result<Encoded<u64>, String> {
+        Ok(Encoded { line: number.to_string(), role: Role::Message })
+    }
+
+    fn decode(&self, line: &[u8]) -> Decoded<Self> {
+        if line != b"?" {
+            return Decoded::Message(());
+        }
+        let counts = Arc::clone(&self.0);
+        let answering = counts.answering.fetch_add(1, Ordering::AcqRel) + 1;
+        counts.most.fetch_max(answering, Ordering::AcqRel);
+        let key = answering.to_string();
+        Decoded::Handled(
+            key,
+            Box::pin(async move {
+                let _permit = counts.permits.acquire().await;
+                counts.answering.fetch_sub(1, Ordering::AcqRel);
+            }),
+        )
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_their_answers_are_read_no_faster_than_they_are_answered() {
+    let mut launch = Launch::new("bash");
+    launch.arguments = vec!["-c".into(), "yes '?' | head -n 50000; echo done; cat > /dev/null".into()];
+    let codec = Counting::default();
+    let counts = Arc::clone(&codec.0);
+    let (_link, mut events) = Link::start(&launch, codec, 1000).await.unwrap();
+    let enough = async {
+        while counts.answering.load(Ordering::Acquire) < 256 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(60), enough).await.expect("requests are read");
+    counts.permits.add_permits(1);
+    assert!(matches!(events.next().await, Some(Inbound::Message(()))), "all of them are read in the end");
+    let most = counts.most.load(Ordering::Acquire);
+    assert_eq!(most, 256, "answers were under way at once");
+}
+
 #[tokio::test]
 async fn a_handshake_buffers_little_of_a_flood_and_keeps_the_end() {
     let script = r#"read -r a id rest; yes "$(printf '%0900d' 1)" | head -n 5000; echo "= $id yes"; exit 3"#;
