@@ -62,8 +62,11 @@ pub trait FrontEnd: Sized + 'static {
     /// Runs once the program has ended.
     fn ended(&mut self) {}
 
-    /// Runs once the owner is gone.
+    /// Runs once the owner is gone. Must not block: the end of the program is under way.
     fn owner_gone(&mut self) {}
+
+    /// Runs once nothing of the program is left, before the supervisor ends. May block for a moment.
+    fn finish(&mut self) {}
 }
 
 /// Runs as a supervisor until nothing of the program is left. Exits with the program's code, or 128 and the number of the
@@ -137,11 +140,12 @@ impl<F: FrontEnd> Process<F> {
             let orders_wait = waits.get(1).and_then(PollFd::any).unwrap_or(false);
             if orders_wait && !self.obey() {
                 owner_lives = false;
-                self.front_end.owner_gone();
                 self.ending.get_or_insert_with(|| Ending::after(F::OWNER_GONE_GRACE, F::STEPS));
+                self.front_end.owner_gone();
             }
             while let Ok(Some(_)) = self.children.read_signal() {}
             if !self.reap() {
+                self.front_end.finish();
                 return Ok(ExitCode::from(self.code));
             }
             if self.program.is_none() {

@@ -10,6 +10,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -23,6 +25,10 @@ use wh_pipe::tree::{KILL, Step, TERMINATE};
 /// that leaving an alternate screen that was never entered moves nothing.
 pub const RESET: &[u8] = b"\x1b7\x1b[?1049l\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[<9u\x1b[>4;0m\x1b[?25h\x1b[0 q\x1b[0m";
 
+/// Longest wait for the person's terminal to take [`RESET`] once nothing of the program is left. A terminal whose output is
+/// stopped, by Ctrl-S for example, takes nothing.
+const RESTORE_LIMIT: Duration = Duration::from_secs(2);
+
 /// Runs as a supervisor of a program in a terminal until nothing of it is left. Succeeds however the program ended: that is
 /// reported.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode> {
@@ -34,6 +40,8 @@ struct TerminalFrontEnd {
     slave: Option<OwnedFd>,
     /// The person's terminal, with its settings from before.
     terminal: Option<(File, Termios)>,
+    /// Disconnected when the person's terminal has been restored.
+    restoring: Option<Receiver<()>>,
 }
 
 impl FrontEnd for TerminalFrontEnd {
@@ -62,7 +70,7 @@ impl FrontEnd for TerminalFrontEnd {
 
         setsid()?;
         take_terminal(&slave)?;
-        Ok(Self { slave: Some(slave), terminal })
+        Ok(Self { slave: Some(slave), terminal, restoring: None })
     }
 
     fn connect(&self, command: &mut Command) -> io::Result<()> {
@@ -88,17 +96,36 @@ impl FrontEnd for TerminalFrontEnd {
         self.slave = None;
     }
 
-    /// Undoes what wh and the program did to the person's terminal. The shell may have set it for itself by now; then its
-    /// settings stay.
+    /// Restores the person's terminal in a thread of its own: a write to a terminal whose output is stopped blocks.
     fn owner_gone(&mut self) {
-        let Some((terminal, settings)) = &mut self.terminal else { return };
-        let mut raw = settings.clone();
-        cfmakeraw(&mut raw);
-        if tcgetattr(&*terminal).is_ok_and(|current| current == raw) {
-            let _ = tcsetattr(&*terminal, SetArg::TCSANOW, settings);
+        let Some((terminal, settings)) = self.terminal.take() else { return };
+        let (restored, restoring) = mpsc::channel();
+        let restore = move || {
+            restore(terminal, settings);
+            drop::<mpsc::Sender<()>>(restored);
+        };
+        // Without a thread the terminal stays as it is: the end of the program matters more.
+        if thread::Builder::new().name("wh-restore".to_owned()).spawn(restore).is_ok() {
+            self.restoring = Some(restoring);
         }
-        let _ = terminal.write_all(RESET);
     }
+
+    fn finish(&mut self) {
+        if let Some(restoring) = self.restoring.take() {
+            let _ = restoring.recv_timeout(RESTORE_LIMIT);
+        }
+    }
+}
+
+/// Undoes what wh and the program did to the person's terminal. The shell may have set it for itself by now; then its
+/// settings stay.
+fn restore(mut terminal: File, settings: Termios) {
+    let mut raw = settings.clone();
+    cfmakeraw(&mut raw);
+    if tcgetattr(&terminal).is_ok_and(|current| current == raw) {
+        let _ = tcsetattr(&terminal, SetArg::TCSANOW, &settings);
+    }
+    let _ = terminal.write_all(RESET);
 }
 
 nix::ioctl_write_int_bad!(
@@ -111,4 +138,61 @@ fn take_terminal(slave: &OwnedFd) -> io::Result<()> {
     // SAFETY: the descriptor is open for the call, and the argument is a plain number.
     unsafe { tiocsctty(slave.as_raw_fd(), 0) }?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use nix::pty::{OpenptyResult, openpty};
+    use nix::sys::termios::{FlowArg, tcflow};
+
+    use super::*;
+
+    /// Longer than anything here takes.
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_stopped_terminal_blocks_nothing_and_is_restored_once_it_goes_on() {
+        let OpenptyResult { master, slave } = openpty(None, None).unwrap();
+        let settings = tcgetattr(&slave).unwrap();
+        let mut raw = settings.clone();
+        cfmakeraw(&mut raw);
+        tcsetattr(&slave, SetArg::TCSANOW, &raw).unwrap();
+        tcflow(&slave, FlowArg::TCOOFF).unwrap();
+
+        let terminal = File::from(slave.try_clone().unwrap());
+        let mut front_end = TerminalFrontEnd { slave: None, terminal: Some((terminal, settings)), restoring: None };
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            front_end.owner_gone();
+            tell.send(front_end).is_ok()
+        });
+        let mut front_end = told.recv_timeout(LONG).expect("it does not wait for the terminal");
+        front_end.finish();
+
+        tcflow(&slave, FlowArg::TCOON).unwrap();
+        let mut written = vec![0; RESET.len()];
+        File::from(master).read_exact(&mut written).unwrap();
+        assert_eq!(written, RESET);
+    }
+
+    #[test]
+    fn a_terminal_that_takes_output_is_restored_before_the_supervisor_ends() {
+        let OpenptyResult { master, slave } = openpty(None, None).unwrap();
+        let settings = tcgetattr(&slave).unwrap();
+        let mut raw = settings.clone();
+        cfmakeraw(&mut raw);
+        tcsetattr(&slave, SetArg::TCSANOW, &raw).unwrap();
+
+        let terminal = Some((File::from(slave.try_clone().unwrap()), settings.clone()));
+        let mut front_end = TerminalFrontEnd { slave: None, terminal, restoring: None };
+        front_end.owner_gone();
+        front_end.finish();
+        assert_eq!(tcgetattr(&slave).unwrap(), settings);
+        drop(slave);
+        let mut written = vec![0; RESET.len()];
+        File::from(master).read_exact(&mut written).unwrap();
+        assert_eq!(written, RESET);
+    }
 }
