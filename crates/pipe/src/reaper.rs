@@ -49,11 +49,19 @@ const PAUSE_PER_ROUND: u32 = 4;
 /// Longest wait for a verdict, should the reaper be kept from working.
 const VERDICT_LIMIT: Duration = Duration::from_secs(10);
 
+/// In a [`Left`], stands for processes that could not be listed. No process has this pid.
+const UNKNOWN_PID: i32 = 0;
+
 /// Processes that could not be ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Left(pub Vec<i32>);
 
 impl Left {
+    /// There may be processes, but they could not be listed.
+    fn unknown() -> Self {
+        Self(vec![UNKNOWN_PID])
+    }
+
     /// True when nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -62,6 +70,9 @@ impl Left {
 
 impl fmt::Display for Left {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::unknown() {
+            return formatter.write_str("it is not known whether every process has ended");
+        }
         let pids = self.0.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
         let noun = if self.0.len() == 1 { "process" } else { "processes" };
         write!(formatter, "{noun} {pids} could not be ended")
@@ -122,7 +133,7 @@ type SendSignal = dyn Fn(ProcessId, Signal) -> io::Result<()> + Send + Sync;
 struct Reaper {
     state: Mutex<State>,
     changed: Condvar,
-    /// Number of rounds that are over.
+    /// Number of rounds that are over and have seen every process.
     rounds: watch::Sender<u64>,
     signal: Box<SendSignal>,
 }
@@ -155,13 +166,24 @@ impl Reaper {
         let mut next = None;
         loop {
             self.wait(next);
-            let begun = Instant::now();
-            next = self.round(begun).unwrap_or_else(|error| {
+            let pause;
+            (next, pause) = self.attempt(Instant::now());
+            thread::sleep(pause);
+        }
+    }
+
+    /// Does one round. The result is the time of the next one, if it needs no reason from outside, and the pause that comes
+    /// first in any case. A round that failed has looked at nothing, so it does not count.
+    fn attempt(&self, begun: Instant) -> (Option<Instant>, Duration) {
+        match self.round(begun) {
+            Ok(next) => {
+                self.rounds.send_modify(|rounds| *rounds += 1);
+                (next, (begun.elapsed() * PAUSE_PER_ROUND).clamp(SHORTEST_PAUSE, RETRY))
+            }
+            Err(error) => {
                 tracing::warn!(%error, "the processes of the machine cannot be listed; it is tried again");
-                Some(begun + RETRY)
-            });
-            self.rounds.send_modify(|rounds| *rounds += 1);
-            thread::sleep((begun.elapsed() * PAUSE_PER_ROUND).clamp(SHORTEST_PAUSE, RETRY));
+                (Some(begun + RETRY), RETRY)
+            }
         }
     }
 
@@ -258,10 +280,14 @@ impl Reaper {
                 }
             }
         };
-        if timeout(VERDICT_LIMIT, settled).await.is_err() {
-            tracing::error!("it is not known whether every process has ended");
-        }
+        let in_time = timeout(VERDICT_LIMIT, settled).await.is_ok();
         left.extend(open);
+        if !in_time {
+            tracing::error!("it is not known whether every process has ended");
+            if left.is_empty() {
+                return Left::unknown();
+            }
+        }
         left.sort_unstable();
         left.dedup();
         Left(left)

@@ -2,6 +2,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use wh_testkit::eventually;
 
 use super::*;
@@ -89,4 +90,50 @@ fn a_program_that_forks_all_the_time_is_ended() {
     assert!(!lives(id));
     let left: Vec<_> = seen.into_iter().filter(|pid| wh_testkit::process::running(*pid)).collect();
     assert_eq!(left, []);
+}
+
+/// Makes [`without_descriptors`] do its work.
+const INSIDE: &str = "WH_TEST_REAPER_WITHOUT_DESCRIPTORS";
+
+/// Not a test by itself: run by the one below in a process of its own, because the limit is the whole process's.
+#[test]
+fn without_descriptors() {
+    if std::env::var_os(INSIDE).is_none() {
+        return;
+    }
+    let reaper = Reaper::new(Box::new(pidfd::signal));
+    let (_, _, verdicts) = supervised(&reaper, "echo $$; exec sleep 1000");
+    let begin = Instant::now();
+    reaper.schedule(|_, _| true, begin);
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, 0, hard).unwrap();
+    let attempt = reaper.attempt(begin);
+    let counted = *reaper.rounds.borrow();
+    setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
+
+    // First of all, so that a failure below leaves nothing running that holds the output of this process.
+    eventually("nothing is left", || {
+        reaper.attempt(Instant::now());
+        (*verdicts.borrow() == Verdict::Gone).then_some(())
+    });
+    assert!(*reaper.rounds.borrow() > 0);
+    assert_eq!(attempt, (Some(begin + RETRY), RETRY), "the next round waits, although the supervisor is late");
+    assert_eq!(counted, 0, "nothing was looked at");
+}
+
+#[test]
+fn a_round_that_cannot_list_processes_does_not_count_and_is_not_repeated_at_once() {
+    let mut alone = Command::new(std::env::current_exe().unwrap());
+    alone.args(["--exact", "reaper::tests::without_descriptors", "--nocapture"]).env(INSIDE, "1");
+    let output = alone.output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{}", said.concat());
+}
+
+#[test]
+fn what_is_left_is_empty_only_if_that_is_known() {
+    assert!(Left::default().is_empty());
+    assert_eq!(Left(vec![1, 2]).to_string(), "processes 1, 2 could not be ended");
+    assert!(!Left::unknown().is_empty());
+    assert_eq!(Left::unknown().to_string(), "it is not known whether every process has ended");
 }
