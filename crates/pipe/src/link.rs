@@ -156,7 +156,7 @@ struct Shared<C: Codec> {
     /// Requests of the program that are open, with the task that answers where that is not the reader's.
     open: Mutex<HashMap<String, Option<AbortHandle>>>,
     next: AtomicU64,
-    /// Requests of ours with a timeout. While there are any, everything is read, however much waits: the reply is behind it.
+    /// Requests of ours with a timeout. While there are any, more is read than may wait otherwise: the reply is behind it.
     hurried: AtomicUsize,
     /// Why the program is gone, once it is.
     gone: watch::Sender<Option<Arc<str>>>,

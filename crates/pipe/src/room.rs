@@ -11,6 +11,12 @@ const DEPTH: usize = 256;
 /// The same in bytes of what was read: a few results of tools can be as large as thousands of other events.
 const BYTES: usize = 16 * 1024 * 1024;
 
+/// Limit that holds even then. A reply that is behind it does not come, and its request times out.
+pub const MAX_WAITING_LINES: usize = 65_536;
+
+/// The same in bytes.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+
 /// Number and bytes of the lines that wait.
 #[derive(Debug, Default)]
 struct Load {
@@ -75,6 +81,11 @@ impl Room {
     /// Whether as much waits as may.
     pub fn is_full(&self) -> bool {
         self.reaches(DEPTH, BYTES)
+    }
+
+    /// True when so much waits that nothing more is read, whoever waits for a reply.
+    pub fn is_exhausted(&self) -> bool {
+        self.reaches(MAX_WAITING_LINES, MAX_WAITING_BYTES)
     }
 
     fn reaches(&self, lines: usize, bytes: usize) -> bool {

@@ -114,7 +114,8 @@ impl Talk {
     }
 
     /// Hears every line until the program is gone, and ends it where that is wanted. While too much waits to be taken,
-    /// nothing is read, unless `urgent` says otherwise; [`Room::wake`] has it asked again. Lines of standard error never
+    /// nothing is read, unless `urgent` says otherwise; [`Room::wake`] has it asked again. Nothing is read from a room that is
+    /// [exhausted](Room::is_exhausted), at the end neither: what the program wrote beyond it is lost then. Lines of standard error never
     /// wait: those that come while too much waits are dropped.
     pub async fn listen(
         &self,
@@ -145,7 +146,7 @@ impl Talk {
         let mut beyond_room = 0;
         loop {
             let full = self.room.is_full();
-            let wanted = !full || stopping || gone || urgent();
+            let wanted = !full || ((stopping || gone || urgent()) && !self.room.is_exhausted());
             beyond_room = if full { beyond_room + 1 } else { 0 };
             if beyond_room > MAX_LINES_BEYOND_ROOM {
                 beyond_room = 0;

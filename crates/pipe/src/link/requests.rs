@@ -128,7 +128,7 @@ impl<C: Codec> Future for LinkReply<C> {
     }
 }
 
-/// Lifts the limit on what waits for the reader while a request with a timeout is pending: its reply is queued behind it.
+/// Raises the limit on what waits for the reader while a request with a timeout is pending: its reply is queued behind it.
 struct Hurry<C: Codec>(Arc<Shared<C>>);
 
 impl<C: Codec> Hurry<C> {

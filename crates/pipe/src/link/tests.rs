@@ -1,5 +1,6 @@
 use super::*;
 use crate::process::Exit;
+use crate::room::MAX_WAITING_LINES;
 
 /// Lines of a word and a text: `? ID TEXT` asks, `= ID TEXT` answers, `- ID` withdraws, everything else is a message.
 struct Words;
@@ -200,6 +201,29 @@ async fn a_flood_of_short_lines_during_a_handshake_is_dropped_as_fast_as_it_is_r
     });
     assert_eq!(events.buffer_during(shaking).await, Ok("yes".to_owned()));
     assert!(most < 2048, "{most} events waited");
+}
+
+#[tokio::test]
+async fn even_for_a_reply_no_more_is_read_than_may_wait_at_most() {
+    const LINES: usize = MAX_WAITING_LINES + 50_000;
+    let script = format!(r#"read -r a id rest; yes x | head -n {LINES}; echo "= $id yes"; read -r"#);
+    let (link, mut events) = link(&script).await;
+    let reply = link.request(Frame::Ask("hello"), Some(Duration::from_secs(60))).await.unwrap();
+    let room = &link.shared.talk.room;
+    for _ in 0..5 {
+        let exhausted = async {
+            while room.waiting() < MAX_WAITING_LINES {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(60), exhausted).await.expect("lines are read for the reply");
+        assert_eq!(room.waiting(), MAX_WAITING_LINES);
+        assert_eq!(message(&mut events).await, "x");
+    }
+    for _ in 5..LINES {
+        assert_eq!(message(&mut events).await, "x");
+    }
+    assert_eq!(reply.await, Ok("yes".to_owned()));
 }
 
 #[tokio::test]
