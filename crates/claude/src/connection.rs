@@ -240,7 +240,7 @@ impl Connection {
     ///
     /// If it is gone.
     pub async fn send(&self, input: UserInput) -> Result<(), Error> {
-        self.link.send(input.into()).await.map(drop).map_err(gone)
+        self.write(input.into()).await.map(drop)
     }
 
     /// Answers a question; false if it is not open any more, and then nothing is sent.
@@ -249,7 +249,7 @@ impl Connection {
     ///
     /// If it is gone.
     pub async fn answer(&self, request_id: &str, answer: impl Into<Answer>) -> Result<bool, Error> {
-        self.link.send(Frame::answer(request_id, answer)).await.map_err(gone)
+        self.write(Frame::answer(request_id, answer)).await
     }
 
     /// Refuses a question with a reason; false if it is not open any more.
@@ -258,7 +258,14 @@ impl Connection {
     ///
     /// If it is gone.
     pub async fn refuse(&self, request_id: &str, reason: &str) -> Result<bool, Error> {
-        self.link.send(Frame::refusal(request_id, reason)).await.map_err(gone)
+        self.write(Frame::refusal(request_id, reason)).await
+    }
+
+    /// Writes a frame. Claude Code reads no input while it waits for its output to be read, and the caller may be the one who
+    /// reads it.
+    async fn write(&self, frame: Frame) -> Result<bool, Error> {
+        let _hurry = self.link.hurry();
+        self.link.send(frame).await.map_err(gone)
     }
 
     /// What to say to whoever comes after its end.

@@ -25,7 +25,7 @@ use crate::talk::{Closed, Heard, Talk};
 use crate::writer::Writer;
 
 pub use events::Events;
-pub use requests::{LinkReply, Outbound};
+pub use requests::{Hurry, LinkReply, Outbound};
 
 /// Time after a failed write in which the program's end is waited for: it is seen a little after its pipe breaks, and says
 /// more than the broken pipe.
@@ -156,7 +156,7 @@ struct Shared<C: Codec> {
     /// Requests of the program that are open, with the task that answers where that is not the reader's.
     open: Mutex<HashMap<String, Option<AbortHandle>>>,
     next: AtomicU64,
-    /// Requests of ours with a timeout. While there are any, more is read than may wait otherwise: the reply is behind it.
+    /// Number of [`Hurry`] values: requests of ours with a timeout, and writes. While there are any, more is read than may wait otherwise: the reply is behind it.
     hurried: AtomicUsize,
     /// Why the program is gone, once it is.
     gone: watch::Sender<Option<Arc<str>>>,

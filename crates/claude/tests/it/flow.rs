@@ -84,6 +84,15 @@ async fn a_request_gets_through_when_events_have_piled_up_before_it() {
 }
 
 #[tokio::test]
+async fn a_long_prompt_is_taken_also_while_claude_code_writes_a_turn_of_its_own() {
+    // Not `expect`: the shell is slow with a line of this length.
+    let fake = Fake::new(&format!("{MANY}\nhello; many x 5000; head -n 1 > /dev/null; result hi"));
+    let mut client = fake.client().await;
+    let turn = soon(client.prompt("y".repeat(300_000))).await.unwrap();
+    assert_eq!(soon(turn.result()).await.unwrap().result.as_deref(), Some("hi"));
+}
+
+#[tokio::test]
 async fn questions_are_answered_also_when_nobody_reads_events() {
     let bash = r#"{"subtype":"can_use_tool","tool_name":"Bash","input":{}}"#;
     let fake = Fake::new(&format!("{MANY}\nhello; many x 1000; until_there gate; many x 5000; ask q1 '{bash}'"));

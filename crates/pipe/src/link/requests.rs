@@ -1,5 +1,6 @@
 //! Writing frames, and waiting for the replies to requests.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,6 +55,12 @@ impl<C: Codec> Link<C> {
     /// If the program is gone, or the frame cannot be written as a line.
     pub async fn send(&self, frame: C::Frame) -> Result<bool, Gone> {
         self.write(self.encode(frame)?).await
+    }
+
+    /// Raises the limit on events that wait for their reader until the result is dropped. For writes of a caller that does
+    /// not read events meanwhile: a program that waits for its output to be read may read no input.
+    pub fn hurry(&self) -> Hurry<C> {
+        Hurry::new(&self.shared)
     }
 
     /// Writes a request; the future that comes back is its reply. A request with a timeout is read for even while
@@ -128,8 +135,15 @@ impl<C: Codec> Future for LinkReply<C> {
     }
 }
 
-/// Raises the limit on what waits for the reader while a request with a timeout is pending: its reply is queued behind it.
-struct Hurry<C: Codec>(Arc<Shared<C>>);
+/// Raises the limit on events that wait for their reader while it exists: a reply is queued behind them.
+#[must_use = "the limit is raised only while this exists"]
+pub struct Hurry<C: Codec>(Arc<Shared<C>>);
+
+impl<C: Codec> fmt::Debug for Hurry<C> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Hurry").finish_non_exhaustive()
+    }
+}
 
 impl<C: Codec> Hurry<C> {
     fn new(shared: &Arc<Shared<C>>) -> Self {
