@@ -165,11 +165,12 @@ impl Launch {
         self.set_up(command.args(&self.arguments)).process_group(0);
         let (mut process, registration) = children::spawn(&mut command, Role::Program).map_err(failed)?;
         let pid = registration.id().raw();
-        // From here on whatever fails, the leader ends what was started.
+        // From here on whatever fails, the leader ends what was started: nobody else holds it before all has worked.
         let leader = Leader::program(registration);
         let (tell, exit) = watch::channel(None);
-        tokio::spawn(watch_program(leader.clone(), deaths, tell));
-        self.hold(&mut process, pid.as_raw(), leader, exit).map_err(failed)
+        let child = self.hold(&mut process, pid.as_raw(), leader, exit).map_err(failed)?;
+        tokio::spawn(watch_program(Arc::clone(&child.leader), deaths, tell));
+        Ok(child)
     }
 
     async fn start_supervised(&self, command: &[OsString], place: &Path) -> Result<Child, StartError> {
