@@ -53,9 +53,17 @@ impl Drop for Registration {
 pub fn spawn(command: &mut Command, role: Role) -> io::Result<(Child, Registration)> {
     let mut registry = registry();
     #[expect(clippy::disallowed_methods, reason = "this is the one place that registers")]
-    let child = command.spawn()?;
-    // The child cannot be gone: nobody has waited for it.
-    let id = ProcessId::of(child.id().cast_signed())?;
+    let mut child = command.spawn()?;
+    // The child cannot be gone: nobody has waited for it. But there may be no descriptor to look at it with.
+    let id = match ProcessId::of(child.id().cast_signed()) {
+        Ok(id) => id,
+        Err(error) => {
+            // Nobody would know of it.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(error);
+        }
+    };
     registry.insert(id, role);
     Ok((child, Registration(id)))
 }
@@ -99,7 +107,37 @@ pub(crate) fn register_inherited() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use nix::errno::Errno;
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    use nix::sys::wait::{WaitPidFlag, waitpid};
+
     use super::*;
+
+    /// Makes [`without_descriptors`] do its work.
+    const INSIDE: &str = "WH_TEST_SPAWN_WITHOUT_DESCRIPTORS";
+
+    /// Not a test by itself: run by the one below in a process of its own, because the limit is the whole process's.
+    #[test]
+    fn without_descriptors() {
+        if std::env::var_os(INSIDE).is_none() {
+            return;
+        }
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        setrlimit(Resource::RLIMIT_NOFILE, 0, hard).unwrap();
+        let spawned = spawn(Command::new("/bin/sleep").arg("60"), Role::Program);
+        setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
+        assert_eq!(spawned.unwrap_err().raw_os_error(), Some(nix::libc::EMFILE));
+        assert_eq!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Err(Errno::ECHILD), "there is no child");
+    }
+
+    #[test]
+    fn a_child_that_cannot_be_registered_is_ended() {
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", "children::tests::without_descriptors", "--nocapture"]).env(INSIDE, "1");
+        let output = alone.output().unwrap();
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(output.status.success(), "{}", said.concat());
+    }
 
     #[test]
     fn a_registered_child_is_not_taken_for_an_adopted_one() {
