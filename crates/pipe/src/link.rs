@@ -25,6 +25,7 @@ use crate::talk::{Closed, Heard, Talk};
 use crate::writer::Writer;
 
 pub use events::Events;
+use events::Queued;
 pub use requests::{Hurry, LinkReply, Outbound};
 
 /// Time after a failed write in which the program's end is waited for: it is seen a little after its pipe breaks, and says
@@ -145,7 +146,7 @@ impl<C: Codec> fmt::Debug for Link<C> {
     }
 }
 
-type Sender<C> = mpsc::UnboundedSender<(Inbound<C>, usize)>;
+type Sender<C> = mpsc::UnboundedSender<Queued<C>>;
 
 struct Shared<C: Codec> {
     talk: Talk,
@@ -221,7 +222,7 @@ impl<C: Codec> Link<C> {
             for (_, task) in lock(&reader.open).drain() {
                 task.inspect(AbortHandle::abort);
             }
-            reader.tell(Inbound::Closed(closed), 0, &sender);
+            reader.tell_exchange(Inbound::Closed(closed), 0, &sender);
         });
         Ok((Self { shared, _held: held }, events))
     }
@@ -248,7 +249,7 @@ impl<C: Codec> Shared<C> {
             Decoded::Nothing => {}
             Decoded::Reply(id, reply) => {
                 if lock(&self.inline).remove(&id) {
-                    self.tell(Inbound::Reply(id, reply), line.len(), sender);
+                    self.tell_exchange(Inbound::Reply(id, reply), line.len(), sender);
                 } else if !self.pending.resolve(&id, reply) {
                     debug!(?id, "a reply that nobody waits for");
                 }
@@ -256,13 +257,13 @@ impl<C: Codec> Shared<C> {
             Decoded::Message(message) => self.tell(Inbound::Message(message), line.len(), sender),
             Decoded::Request(key, message) => {
                 lock(&self.open).insert(key, None);
-                self.tell(Inbound::Message(message), line.len(), sender);
+                self.tell_exchange(Inbound::Message(message), line.len(), sender);
             }
             Decoded::Withdrawal(key, message) => {
                 let open = lock(&self.open).remove(&key);
                 match open {
                     Some(Some(task)) => task.abort(),
-                    Some(None) => self.tell(Inbound::Message(message), line.len(), sender),
+                    Some(None) => self.tell_exchange(Inbound::Message(message), line.len(), sender),
                     None => debug!("a request was withdrawn that is not open"),
                 }
             }
@@ -289,9 +290,18 @@ impl<C: Codec> Shared<C> {
     }
 
     fn tell(&self, event: Inbound<C>, bytes: usize, sender: &Sender<C>) {
-        self.talk.room.put(bytes);
+        self.queue(Queued { event, bytes, is_exchange: false }, sender);
+    }
+
+    /// The same for an event that somebody waits for.
+    fn tell_exchange(&self, event: Inbound<C>, bytes: usize, sender: &Sender<C>) {
+        self.queue(Queued { event, bytes, is_exchange: true }, sender);
+    }
+
+    fn queue(&self, queued: Queued<C>, sender: &Sender<C>) {
+        self.talk.room.put(queued.bytes);
         // Without a reader nobody misses it.
-        let _ = sender.send((event, bytes));
+        let _ = sender.send(queued);
     }
 
     async fn line(&self, line: String) -> Result<(), Gone> {
