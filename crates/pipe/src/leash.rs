@@ -13,17 +13,18 @@ pub struct Leash(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     pulled: watch::Sender<bool>,
-    /// Number of [`Child`](crate::Child) values that were launched with it.
-    children: watch::Sender<usize>,
+    /// Number of programs that were launched with it and have not ended.
+    programs: watch::Sender<usize>,
 }
 
-/// Counts a child of a leash until it is dropped.
+/// Counts a program of a leash until it is dropped: from before its start until it has been waited for, with a supervisor until
+/// everything below that has ended.
 #[derive(Debug)]
 pub(crate) struct Hold(Arc<State>);
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.0.children.send_modify(|children| *children -= 1);
+        self.0.programs.send_modify(|programs| *programs -= 1);
     }
 }
 
@@ -39,13 +40,14 @@ impl Leash {
         let _ = self.0.pulled.subscribe().wait_for(|pulled| *pulled).await;
     }
 
-    /// Waits until every [`Child`](crate::Child) that was launched with it has ended or was dropped. Cancel safe.
+    /// Waits until every program that was launched with it has ended, whoever held it; with a supervisor everything that it has
+    /// started, too, unless it is known that something cannot be ended. Cancel safe.
     pub async fn ended(&self) {
-        let _ = self.0.children.subscribe().wait_for(|children| *children == 0).await;
+        let _ = self.0.programs.subscribe().wait_for(|programs| *programs == 0).await;
     }
 
     pub(crate) fn hold(&self) -> Hold {
-        self.0.children.send_modify(|children| *children += 1);
+        self.0.programs.send_modify(|programs| *programs += 1);
         Hold(Arc::clone(&self.0))
     }
 }

@@ -15,7 +15,6 @@ use tokio::time::{sleep, timeout};
 pub use launch::{Launch, STDERR, StartError};
 use leader::{Leader, Program};
 
-use crate::leash::Hold;
 use crate::protocol::Order;
 use crate::tail::{Reading, Tail};
 use crate::tree::{KILL, TERMINATE};
@@ -77,8 +76,6 @@ pub struct Child {
     pid: i32,
     leader: Arc<Leader>,
     exit: watch::Receiver<Option<Exit>>,
-    /// Dropped after the leader.
-    _hold: Option<Hold>,
 }
 
 impl Child {

@@ -23,6 +23,7 @@ use super::{Child, Exit};
 use crate::Leash;
 use crate::children::{self, Role};
 use crate::find::{candidates, is_executable, names_a_place};
+use crate::leash::Hold;
 use crate::supervisor::{NotStarted, Reports, Supervisor};
 use crate::tail::Tail;
 
@@ -141,9 +142,10 @@ impl Launch {
                 return Err(StartError::Directory { path: directory.clone(), source });
             }
         }
+        let hold = self.leash.as_ref().map(Leash::hold);
         let child = match &self.supervisor {
-            Some(command) => self.start_supervised(command, &place).await,
-            None => self.start_alone(&place),
+            Some(command) => self.start_supervised(command, &place, hold).await,
+            None => self.start_alone(&place, hold),
         }?;
         if let Some(leash) = self.leash.clone() {
             let (leader, exited) = (Arc::downgrade(&child.leader), child.exited());
@@ -158,7 +160,7 @@ impl Launch {
         Ok(child)
     }
 
-    fn start_alone(&self, place: &Path) -> Result<Child, StartError> {
+    fn start_alone(&self, place: &Path, hold: Option<Hold>) -> Result<Child, StartError> {
         let failed = |source| self.failed(place, source);
         let deaths = signal(SignalKind::child()).map_err(failed)?;
         let mut command = Command::new(place);
@@ -166,17 +168,30 @@ impl Launch {
         let (mut process, registration) = children::spawn(&mut command, Role::Program).map_err(failed)?;
         let pid = registration.id().raw();
         // From here on whatever fails, the leader ends what was started: nobody else holds it before all has worked.
-        let leader = Leader::program(registration);
+        let leader = Leader::program(registration, hold);
         let (tell, exit) = watch::channel(None);
         let child = self.hold(&mut process, pid.as_raw(), leader, exit).map_err(failed)?;
         tokio::spawn(watch_program(Arc::clone(&child.leader), deaths, tell));
         Ok(child)
     }
 
-    async fn start_supervised(&self, command: &[OsString], place: &Path) -> Result<Child, StartError> {
+    async fn start_supervised(
+        &self,
+        command: &[OsString],
+        place: &Path,
+        hold: Option<Hold>,
+    ) -> Result<Child, StartError> {
         let first = command.first().cloned().unwrap_or_default();
         let broken = |source| StartError::Supervisor { command: first.clone(), source };
         let (mut process, supervisor, mut reports) = self.spawn_supervisor(command, place).map_err(broken)?;
+        if let Some(hold) = hold {
+            // A task of its own: this future may be dropped, and whoever holds the child may drop that.
+            let ended = supervisor.ended();
+            tokio::spawn(async move {
+                ended.await;
+                drop(hold);
+            });
+        }
         let (tell, exit) = watch::channel(None);
         let pid = reports.started().await.map_err(|error| match error {
             NotStarted::Program(source) => self.failed(place, source),
@@ -237,17 +252,7 @@ impl Launch {
         let stdout = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stdout.take().ok_or_else(missing)?))?;
         let stderr = pipe::Receiver::from_owned_fd(OwnedFd::from(process.stderr.take().ok_or_else(missing)?))?;
         let (stderr, reading) = Tail::of(stderr, self.stderr);
-        let hold = self.leash.as_ref().map(Leash::hold);
-        Ok(Child {
-            stdin: Some(stdin),
-            stdout: Some(stdout),
-            stderr,
-            _reading: reading,
-            pid,
-            leader,
-            exit,
-            _hold: hold,
-        })
+        Ok(Child { stdin: Some(stdin), stdout: Some(stdout), stderr, _reading: reading, pid, leader, exit })
     }
 
     /// Where the program is. What it names by a place may be meant from the directory that it runs in.

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::Exit;
 use crate::children::Registration;
+use crate::leash::Hold;
 use crate::protocol::{Order, Report};
 use crate::supervisor::{Reports, Supervisor};
 use crate::tree;
@@ -28,12 +29,14 @@ pub(super) struct Program {
     pid: Pid,
     /// Dropped after the wait in `drop`, or with the thread that waits.
     registration: Option<Registration>,
+    /// Dropped at the same time.
+    hold: Option<Hold>,
 }
 
 impl Leader {
-    pub(super) fn program(registration: Registration) -> Arc<Self> {
+    pub(super) fn program(registration: Registration, hold: Option<Hold>) -> Arc<Self> {
         let pid = registration.id().raw();
-        Arc::new(Self::Program(Program { pid, registration: Some(registration) }))
+        Arc::new(Self::Program(Program { pid, registration: Some(registration), hold }))
     }
 
     /// Sends a signal to the program's group.
@@ -102,10 +105,10 @@ impl Drop for Program {
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {
                 // It was not watched to its end: it did not come so far, or its runtime was dropped under it. Should
                 // there be no thread, whoever adopts it when we end waits for it.
-                let registration = self.registration.take();
+                let held = (self.registration.take(), self.hold.take());
                 let wait = move || {
                     while waitpid(pid, None) == Err(Errno::EINTR) {}
-                    drop(registration);
+                    drop(held);
                 };
                 let _ = std::thread::Builder::new().name("wh-pipe-wait".to_owned()).spawn(wait);
             }

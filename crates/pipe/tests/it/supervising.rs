@@ -197,3 +197,43 @@ async fn a_leash_kills_all_of_it_whoever_else_holds_it() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_leash_has_ended_only_when_nothing_of_its_programs_is_left() {
+    let leash = Leash::default();
+    let mut child = Launch { leash: Some(leash.clone()), ..supervised(STUBBORN) }.start().await.unwrap();
+    let mut lines = output(&mut child);
+    let family = [pid(&mut lines).await, pid(&mut lines).await];
+    drop(child);
+    tokio::time::timeout(LONG, leash.ended()).await.unwrap();
+    assert!(!family.iter().any(|pid| running(*pid)), "a dropped program and its child have ended");
+
+    let mut child = Launch { leash: Some(leash.clone()), ..script("echo $$; exec sleep 1000") }.start().await.unwrap();
+    let program = pid(&mut output(&mut child)).await;
+    drop(child);
+    tokio::time::timeout(LONG, leash.ended()).await.unwrap();
+    assert!(!running(program), "one without a supervisor has ended");
+}
+
+#[tokio::test]
+async fn a_leash_counts_a_program_whose_start_nobody_waits_for() {
+    let leash = Leash::default();
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let text = format!(
+        "echo $$ > '{0}.new'; mv '{0}.new' '{0}'; trap '' HUP TERM; while :; do sleep 1; done",
+        started.display()
+    );
+    let launch = Launch { leash: Some(leash.clone()), ..supervised(&text) };
+    let mut start = Box::pin(launch.start());
+    std::future::poll_fn(|context| {
+        assert!(start.as_mut().poll(context).is_pending(), "the supervisor has to report first");
+        std::task::Poll::Ready(())
+    })
+    .await;
+    let program: i32 =
+        eventually("the program runs", || std::fs::read_to_string(&started).ok()).trim().parse().unwrap();
+    drop(start);
+    tokio::time::timeout(LONG, leash.ended()).await.unwrap();
+    assert!(!running(Pid::from_raw(program)));
+}
