@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tracing::debug;
 
 use crate::lines::{Line, Lines};
@@ -172,27 +172,39 @@ impl Talk {
                 }
                 line = lines.next(), if wanted => match line {
                     Ok(Some(line)) => hear(Heard::Stdout(line)),
-                    Ok(None) => return stopping,
+                    Ok(None) => break,
                     Err(error) => {
                         debug!(%error, "its output cannot be read");
-                        return stopping;
+                        break;
                     }
                 },
                 marked = next_marked(&mut stderr) => match marked {
-                    Some(marked) => {
-                        for line in marked {
-                            if self.room.is_full() {
-                                debug!("a line of standard error was dropped: too much waits to be taken");
-                                break;
-                            }
-                            hear(Heard::Stderr(line));
-                        }
-                    }
+                    Some(marked) => self.hear_marked(marked, &mut hear),
                     None => stderr = None,
                 },
                 () = wait_until(deadline) => return stopping,
                 () = self.room.changed(), if !wanted => {}
             }
+        }
+        // The end of its output can be seen before the lines of standard error that were written earlier.
+        if let Some(lines) = &mut stderr {
+            let rest = async {
+                while let Some(marked) = lines.next().await {
+                    self.hear_marked(marked, &mut hear);
+                }
+            };
+            let _ = timeout(LAST_WORDS, rest).await;
+        }
+        stopping
+    }
+
+    fn hear_marked(&self, marked: Vec<String>, hear: &mut impl FnMut(Heard<'_>)) {
+        for line in marked {
+            if self.room.is_full() {
+                debug!("a line of standard error was dropped: too much waits to be taken");
+                break;
+            }
+            hear(Heard::Stderr(line));
         }
     }
 }

@@ -301,6 +301,18 @@ async fn only_marked_lines_of_standard_error_are_events() {
 }
 
 #[tokio::test]
+async fn marked_lines_right_before_the_end_are_events() {
+    let mut launch = Launch::new("bash");
+    launch.arguments = vec!["-c".into(), "echo '! last' >&2; exit 3".into()];
+    launch.stderr_marker = Some("!".to_owned());
+    for _ in 0..20 {
+        let (_link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
+        assert!(matches!(events.next().await, Some(Inbound::Stderr(line)) if line == "! last"));
+        assert!(matches!(events.next().await, Some(Inbound::Closed(closed)) if closed.exit == Exit::Code(3)));
+    }
+}
+
+#[tokio::test]
 async fn a_flood_of_marked_lines_neither_blocks_the_program_nor_is_kept_whole() {
     let mut launch = Launch::new("bash");
     launch.arguments = vec!["-c".into(), "seq 1 200000 >&2; exit 3".into()];
