@@ -25,7 +25,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> io::Result<ExitCode
     process::run::<PipesFrontEnd>(arguments.into_iter())
 }
 
-struct PipesFrontEnd;
+struct PipesFrontEnd {
+    /// `/dev/null`, which takes the place of our own copies of the pipes. Opened before the program is started: from then on
+    /// nothing may fail.
+    null: File,
+}
 
 impl FrontEnd for PipesFrontEnd {
     const STEPS: &'static [Step] = &[TERMINATE, KILL];
@@ -48,14 +52,13 @@ impl FrontEnd for PipesFrontEnd {
     fn lead_session() -> io::Result<Self> {
         // Fails if whoever started us has done so already.
         let _ = setsid();
-        Ok(Self)
+        Ok(Self { null: File::options().read(true).write(true).open("/dev/null")? })
     }
 
     fn started(&mut self) -> io::Result<()> {
-        let null = File::options().read(true).write(true).open("/dev/null")?;
-        dup2_stdin(&null)?;
-        dup2_stdout(&null)?;
-        dup2_stderr(&null)?;
+        dup2_stdin(&self.null)?;
+        dup2_stdout(&self.null)?;
+        dup2_stderr(&self.null)?;
         Ok(())
     }
 }
