@@ -5,10 +5,11 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use nix::poll::PollTimeout;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid};
 
-use crate::proc;
+use crate::pidfd;
+use crate::proc::{self, ProcessId};
 
 /// One step of an end: a signal to everything, and how long it has to work before the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,31 +69,35 @@ impl Ending {
         if self.steps.len() > 1 {
             self.steps = &self.steps[1..];
         }
-        for process in below(getpid()) {
-            let _ = kill(process, step.signal);
+        for process in processes_below(getpid()) {
+            let _ = pidfd::signal(process, step.signal);
             // A stopped process acts on a signal only once it goes on.
-            let _ = kill(process, Signal::SIGCONT);
+            let _ = pidfd::signal(process, Signal::SIGCONT);
         }
     }
 }
 
-/// Every process below `root`, parents before children. Processes whose parent died hang below the nearest subreaper,
-/// so nothing that a supervisor's program started is missing.
+/// Pids of every process below `root`, parents before children. Processes whose parent died hang below the nearest
+/// subreaper, so nothing that a supervisor's program started is missing.
 pub fn below(root: Pid) -> Vec<Pid> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    processes_below(root).into_iter().map(ProcessId::raw).collect()
+}
+
+fn processes_below(root: Pid) -> Vec<ProcessId> {
+    let mut children: HashMap<i32, Vec<ProcessId>> = HashMap::new();
     // Whoever ends a tree looks again.
     for (pid, stat) in proc::snapshot().unwrap_or_default() {
-        children.entry(stat.parent).or_default().push(pid);
+        children.entry(stat.parent).or_default().push(ProcessId { pid, started: stat.started });
     }
-    let mut found = vec![root.as_raw()];
+    let mut found = children.remove(&root.as_raw()).unwrap_or_default();
     let mut at = 0;
     while let Some(process) = found.get(at) {
-        if let Some(more) = children.remove(process) {
+        if let Some(more) = children.remove(&process.pid) {
             found.extend(more);
         }
         at += 1;
     }
-    found.into_iter().skip(1).map(Pid::from_raw).collect()
+    found
 }
 
 /// The living processes of a process group. The dead that nobody has waited for do not count.
