@@ -2,12 +2,10 @@
 //! program of another process tells, it says when the effect of what was typed is drawn; and the conversation that it
 //! shows can be waited for.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -253,56 +251,6 @@ impl Behind {
             // Signals are refused by the machine; what is left asks for an end. One that waits already is enough.
             Self::Ui(ui) => drop(ui.leave.try_send(())),
         }
-    }
-}
-
-/// Time that a reply waits for the UI to draw: half a sequence of keys has no effect that could be drawn, and a person's
-/// terminal may take nothing.
-const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Replies that wait until the UI has drawn up to a mark, at most [`DRAW_TIMEOUT`]. Marks never decrease.
-pub(super) struct Undrawn<T>(VecDeque<Held<T>>);
-
-struct Held<T> {
-    mark: u64,
-    until: Instant,
-    reply: T,
-}
-
-impl<T> Default for Undrawn<T> {
-    fn default() -> Self {
-        Self(VecDeque::new())
-    }
-}
-
-impl<T> Undrawn<T> {
-    /// Keeps a reply until everything up to `mark` is drawn.
-    pub fn hold(&mut self, mark: u64, reply: T) {
-        self.0.push_back(Held { mark, until: Instant::now() + DRAW_TIMEOUT, reply });
-    }
-
-    /// Deadline of the first reply.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.0.front().map(|held| held.until)
-    }
-
-    /// Removes the replies whose deadline has passed.
-    pub fn overdue(&mut self, now: Instant) -> Vec<T> {
-        self.release(|held| held.until <= now)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Removes the replies that waited for `mark` or less.
-    pub fn shown(&mut self, mark: u64) -> Vec<T> {
-        self.release(|held| held.mark <= mark)
-    }
-
-    fn release(&mut self, due: impl Fn(&Held<T>) -> bool) -> Vec<T> {
-        let due = self.0.iter().take_while(|held| due(held)).count();
-        self.0.drain(..due).map(|held| held.reply).collect()
     }
 }
 

@@ -1,6 +1,8 @@
 //! The task that owns a terminal session. One loop hears everybody (the program, its guard, the doors, the person, the
 //! clock), tells the machine, and does what the machine says.
 
+mod drawn;
+
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
-use wh_client::{Attachment, Drawn, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
+use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
 use wh_core::event::Event;
 use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Sight, Status, Ticket, Why};
 use wh_core::terminal::{Exit, SignalTarget, Size};
@@ -17,19 +19,17 @@ use wh_screen::render;
 
 use super::Clock;
 use super::attached::{Deed, Display, Person, next_deed};
-use super::hosted::{Behind, Line, News, Undrawn};
+use super::hosted::{Behind, Line, News};
 use super::hub::Hub;
 use super::keeper::Keeper;
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Take};
+use drawn::{HeldAnswer, HeldLook, Undrawn};
 
 /// Read at once at most; more than this would keep the doors waiting. Linux hands out a terminal's output in pieces of
 /// about 4 KiB, and has a worker of its own make the next one ready: while the emulator takes one piece, the next comes.
 /// Who reads on at once only waits for that worker, and both take turns instead of working side by side.
 const READ_AT_ONCE: usize = 64 * 1024;
-
-/// Reads of 4 KiB at most before whoever waits for a drawn frame is answered: more than a socket of the system's default size holds.
-const DRAWN_READS: usize = 256;
 
 /// A program that has ended may leave others behind that keep its terminal open; its own last words come well before.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -62,9 +62,9 @@ pub(super) struct Task {
     next_ticket: u64,
     hub: Hub,
     /// Answers to typing, until its effect is drawn.
-    undrawn: Undrawn<(oneshot::Sender<Answer>, Answer)>,
+    undrawn: Undrawn<HeldAnswer>,
     /// Looks at a UI, until it has drawn what had happened in its space before.
-    undrawn_looks: Undrawn<(Look, oneshot::Sender<Shown>)>,
+    undrawn_looks: Undrawn<HeldLook>,
     recorder: Option<Recorder>,
     size: Size,
     /// A person's terminal is to be attached and is not yet: the program's first words are for it.
@@ -221,11 +221,6 @@ impl Task {
         }
     }
 
-    async fn look(&mut self, look: Look, reply: oneshot::Sender<Shown>) {
-        let ticket = self.ticket(Reply::Look(look, reply));
-        self.happens(Input::Look(ticket, look.sight)).await;
-    }
-
     fn ticket(&mut self, reply: Reply) -> Ticket {
         self.next_ticket += 1;
         let ticket = Ticket(self.next_ticket);
@@ -269,37 +264,6 @@ impl Task {
                     self.hub.publish(Event::Space(event), at);
                 }
             }
-        }
-    }
-
-    /// The UI has drawn up to here: its output is read before anybody is told.
-    async fn drawn(&mut self, drawn: Drawn) {
-        let mut buffer = [0; 4096];
-        // Before a person's terminal is attached, and while it takes nothing, the output waits for it.
-        let mut is_read = !self.held;
-        // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
-        for _ in 0..if self.held { 0 } else { DRAWN_READS } {
-            if self.display.is_full() {
-                is_read = false;
-                break;
-            }
-            let Ok(Some(count)) = self.terminal.try_read(&mut buffer) else { break };
-            if count == 0 {
-                break;
-            }
-            self.display.pass_on(&buffer[..count]);
-            self.output(Ok(count), &buffer).await;
-        }
-        for (reply, answer) in self.undrawn.shown(drawn.typed) {
-            let _ = reply.send(answer);
-        }
-        if self.undrawn.is_empty() {
-            self.happens(Input::Drawn).await;
-        }
-        // Looks at a frame that is not read yet wait for their deadline.
-        let looks = if is_read { self.undrawn_looks.shown(drawn.beat) } else { Vec::new() };
-        for (look, reply) in looks {
-            self.look(look, reply).await;
         }
     }
 
@@ -415,12 +379,8 @@ impl Task {
         // The person's terminal shows all that there is to show.
         self.display = Display(None);
         self.person = None;
-        for (reply, answer) in self.undrawn.shown(u64::MAX) {
-            let _ = reply.send(answer);
-        }
-        for (look, reply) in self.undrawn_looks.shown(u64::MAX) {
-            self.look(look, reply).await;
-        }
+        let (answers, looks) = (self.undrawn.shown(u64::MAX), self.undrawn_looks.shown(u64::MAX));
+        self.release(answers, looks).await;
     }
 
     async fn tick(&mut self) {
@@ -428,12 +388,8 @@ impl Task {
         let now = Instant::now();
         let (effects, answers) = self.keeper.tick(now);
         self.shows(effects, answers).await;
-        for (reply, answer) in self.undrawn.overdue(now) {
-            let _ = reply.send(answer);
-        }
-        for (look, reply) in self.undrawn_looks.overdue(now) {
-            self.look(look, reply).await;
-        }
+        let (answers, looks) = (self.undrawn.overdue(now), self.undrawn_looks.overdue(now));
+        self.release(answers, looks).await;
         if self.silent_at.is_some_and(|at| at <= now) {
             self.last_words(now).await;
         }
