@@ -1,7 +1,11 @@
 //! The caller's own name for a command, by which a retry is known, and the book of those already carried out.
 
+mod fingerprint;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
+
+pub use fingerprint::{Content, Decision, Fingerprint, Request, TextDigest};
 
 /// How long an answer is kept for retries.
 pub const KEPT_FOR: Duration = Duration::from_secs(600);

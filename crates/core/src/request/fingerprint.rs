@@ -1,0 +1,314 @@
+//! The digest by which a retry is told from another command under the same request id.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::RequestId;
+use crate::input::{Gesture, Key, KeyPress, Modifiers, MouseAction, MouseButton};
+use crate::terminal::{SignalTarget, Size};
+
+/// SHA-256 of a text. The text behind a reference comes with its digest, so that it is compared without being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TextDigest([u8; 32]);
+
+impl TextDigest {
+    /// Of this text.
+    pub fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+
+    /// From 64 hexadecimal digits.
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if digits.len() != 64 || !digits.is_ascii() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+/// A yes or no that names no option of its question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// Yes.
+    Approve,
+    /// No.
+    Reject,
+}
+
+impl Decision {
+    /// As callers name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+        }
+    }
+}
+
+/// What a command asks for: the part of it that a retry must repeat. Interfaces that can ask for the same thing make the
+/// same content of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A text for an agent, or lines for a terminal program.
+    Text {
+        /// The text.
+        digest: TextDigest,
+        /// Whether what is under way is interrupted first.
+        interrupt: bool,
+        /// The participants that it is for, if they are not those that a text goes to anyway.
+        to: Option<&'a [String]>,
+    },
+    /// Interrupt the agent or the program, or the participant of this name.
+    Interrupt(Option<&'a str>),
+    /// Answer a question.
+    Answer {
+        /// Its id.
+        question: &'a str,
+        /// The option that is chosen.
+        option: Option<&'a str>,
+        /// A plain yes or no.
+        decision: Option<Decision>,
+        /// An answer in words.
+        text: Option<&'a str>,
+    },
+    /// A command of the conversation, as the line that a person would type.
+    Line(&'a str),
+    /// Keys and mouse events for a terminal.
+    Keys(&'a [Gesture]),
+    /// Another size of the terminal.
+    Resize(Size),
+    /// A signal.
+    Signal(u8, SignalTarget),
+    /// A mark in the recording.
+    Mark(&'a str),
+}
+
+impl<'a> Content<'a> {
+    /// A text that goes where texts go anyway.
+    pub fn text(text: &str) -> Self {
+        Self::Text { digest: TextDigest::of(text), interrupt: false, to: None }
+    }
+
+    /// What is typed into a terminal program. Text and Enter alone are the lines that a control message could have sent.
+    pub fn typed(gestures: &'a [Gesture]) -> Self {
+        let mut text = String::new();
+        for gesture in gestures {
+            match gesture {
+                Gesture::Text(typed) => text.push_str(typed),
+                Gesture::Key(KeyPress { key: Key::Enter, modifiers: Modifiers::NONE }) => text.push('\n'),
+                _ => return Self::Keys(gestures),
+            }
+        }
+        Self::text(&text)
+    }
+}
+
+/// Digest of who asks and of what is asked for. It means the same in every version and after every restart; when a
+/// command was sent, and how often, does not matter.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Fingerprint(String);
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Fingerprint({})", self.0)
+    }
+}
+
+impl Fingerprint {
+    /// Of a command of this sender.
+    pub fn of(sender: &str, content: &Content<'_>) -> Self {
+        let mut parts = Parts(Sha256::new());
+        parts.add(b"wheelhouse request 2").add(sender.as_bytes());
+        match content {
+            Content::Text { digest, interrupt, to } => {
+                parts.add(b"text").add(&[u8::from(*interrupt)]).add(&digest.0);
+                parts.add(&[u8::from(to.is_some())]);
+                for one in to.iter().flat_map(|to| to.iter()) {
+                    parts.add(one.as_bytes());
+                }
+            }
+            Content::Interrupt(of) => {
+                parts.add(b"interrupt").add_optional(*of);
+            }
+            Content::Answer { question, option, decision, text } => {
+                parts.add(b"answer").add(question.as_bytes()).add_optional(*option);
+                parts.add_optional(decision.map(Decision::as_str)).add_optional(*text);
+            }
+            Content::Line(line) => {
+                parts.add(b"line").add(line.as_bytes());
+            }
+            Content::Keys(gestures) => {
+                parts.add(b"keys");
+                gestures.iter().for_each(|gesture| parts.add_gesture(gesture));
+            }
+            Content::Resize(size) => {
+                parts.add(b"resize").add(&size.columns.to_be_bytes()).add(&size.rows.to_be_bytes());
+            }
+            Content::Signal(number, target) => {
+                let target: &[u8] = match target {
+                    SignalTarget::Program => b"program",
+                    SignalTarget::Foreground => b"foreground",
+                };
+                parts.add(b"signal").add(&[*number]).add(target);
+            }
+            Content::Mark(label) => {
+                parts.add(b"mark").add(label.as_bytes());
+            }
+        }
+        Self(hex(&parts.0.finalize()))
+    }
+
+    /// One that was stored.
+    pub fn stored(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// To be stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A command's id, and the digest of what it asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The caller's id for it.
+    pub id: RequestId,
+    /// What it asks for.
+    pub fingerprint: Fingerprint,
+}
+
+impl Request {
+    /// A command of this sender under this id.
+    pub fn new(id: RequestId, sender: &str, content: &Content<'_>) -> Self {
+        Self { id, fingerprint: Fingerprint::of(sender, content) }
+    }
+}
+
+struct Parts(Sha256);
+
+impl Parts {
+    /// The length keeps two parts apart.
+    fn add(&mut self, part: &[u8]) -> &mut Self {
+        self.0.update((part.len() as u64).to_be_bytes());
+        self.0.update(part);
+        self
+    }
+
+    fn add_optional(&mut self, part: Option<&str>) -> &mut Self {
+        self.add(&[u8::from(part.is_some())]).add(part.unwrap_or_default().as_bytes())
+    }
+
+    fn add_gesture(&mut self, gesture: &Gesture) {
+        match gesture {
+            Gesture::Text(text) => self.add(b"t").add(text.as_bytes()),
+            Gesture::Key(press) => self.add(b"k").add(press.to_string().as_bytes()),
+            Gesture::Paste(text) => self.add(b"p").add(text.as_bytes()),
+            Gesture::Mouse(mouse) => {
+                let Modifiers { ctrl, alt, shift } = mouse.modifiers;
+                self.add(b"m").add(&[action_code(mouse.action), button_code(mouse.button)]);
+                self.add(&mouse.x.to_be_bytes()).add(&mouse.y.to_be_bytes());
+                self.add(&[u8::from(ctrl), u8::from(alt), u8::from(shift)])
+            }
+        };
+    }
+}
+
+/// The codes are stored in digests: a code that was released never changes.
+fn action_code(action: MouseAction) -> u8 {
+    match action {
+        MouseAction::Press => 0,
+        MouseAction::Release => 1,
+        MouseAction::Move => 2,
+        MouseAction::WheelUp => 3,
+        MouseAction::WheelDown => 4,
+        MouseAction::WheelLeft => 5,
+        MouseAction::WheelRight => 6,
+    }
+}
+
+fn button_code(button: MouseButton) -> u8 {
+    match button {
+        MouseButton::None => 0,
+        MouseButton::Left => 1,
+        MouseButton::Middle => 2,
+        MouseButton::Right => 3,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(names: &[&str]) -> Vec<Gesture> {
+        names.iter().map(|name| Gesture::Key(name.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn each_content_has_its_own_fingerprint_and_each_sender_too() {
+        let (abc, up) = (Content::text("abc"), keys(&["up"]));
+        let to = ["demo".to_owned()];
+        let answer = |option, text| Content::Answer { question: "q1", option, decision: None, text };
+        let contents = [
+            abc.clone(),
+            Content::text("abd"),
+            Content::Text { digest: TextDigest::of("abc"), interrupt: true, to: None },
+            Content::Text { digest: TextDigest::of("abc"), interrupt: false, to: Some(&to) },
+            Content::Text { digest: TextDigest::of("abc"), interrupt: false, to: Some(&[]) },
+            Content::Interrupt(None),
+            Content::Interrupt(Some("demo")),
+            answer(Some("yes"), None),
+            answer(None, Some("yes")),
+            Content::Answer { question: "q1", option: None, decision: Some(Decision::Approve), text: None },
+            Content::Line("/help"),
+            Content::Mark("/help"),
+            Content::Keys(&up),
+            Content::Keys(&[]),
+            Content::Resize(Size::nearest(80, 24)),
+            Content::Signal(2, SignalTarget::Program),
+            Content::Signal(2, SignalTarget::Foreground),
+        ];
+        let all: std::collections::HashSet<Fingerprint> =
+            contents.iter().flat_map(|content| ["ann", "bob"].map(|sender| Fingerprint::of(sender, content))).collect();
+        assert_eq!(all.len(), contents.len() * 2);
+        assert_eq!(Fingerprint::of("ann", &abc), Fingerprint::of("ann", &Content::text("abc")));
+    }
+
+    #[test]
+    fn typed_lines_are_the_text_that_a_control_message_sends() {
+        let mut typed = vec![Gesture::Text("ls -l".to_owned())];
+        typed.extend(keys(&["enter"]));
+        assert_eq!(Content::typed(&typed), Content::text("ls -l\n"));
+        typed.extend(keys(&["tab"]));
+        assert_eq!(Content::typed(&typed), Content::Keys(&typed));
+    }
+
+    #[test]
+    fn a_text_behind_a_reference_has_the_fingerprint_of_the_text() {
+        let digits = "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD";
+        assert_eq!(TextDigest::from_hex(digits), Some(TextDigest::of("abc")));
+        for wrong in ["", "ba", &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(TextDigest::from_hex(wrong), None, "{wrong:?}");
+        }
+    }
+
+    /// Stored fingerprints must be found by later versions.
+    #[test]
+    fn a_fingerprint_does_not_change_between_versions() {
+        let text = Fingerprint::of("owner", &Content::text("hello"));
+        assert_eq!(text.as_str(), "a5af402db607a45ec73626ab9a73791a67f1fd4849cd2cf10d3ba5ec985f7265");
+    }
+}
