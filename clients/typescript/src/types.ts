@@ -1046,7 +1046,10 @@ export interface WaitBody {
 
 /** `POST /control/wait`. */
 export interface WaitRequest {
-  /** What to wait for. */
+  /**
+   * What to wait for: `screen_contains "text"`, `screen_stable 300`, `exited`, `idle`, `question` and others, joined by
+   * `and`, `or`, `not`.
+   */
   condition: string;
   /** Milliseconds; 5000 when absent. */
   timeout?: number | null;

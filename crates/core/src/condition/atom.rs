@@ -21,6 +21,7 @@ pub(super) enum Atom {
     ReasoningComplete,
     NoPendingOperations,
     Idle,
+    Question,
 }
 
 impl Atom {
@@ -38,6 +39,7 @@ impl Atom {
             Self::ReasoningComplete => !facts.reasoning_active(),
             Self::NoPendingOperations => facts.pending_operations() == 0,
             Self::Idle => !facts.busy(),
+            Self::Question => facts.pending_operations() > 0,
         }
     }
 }
@@ -59,6 +61,7 @@ impl fmt::Display for Atom {
             Self::ReasoningComplete => formatter.write_str("reasoning_complete"),
             Self::NoPendingOperations => formatter.write_str("no_pending_operations"),
             Self::Idle => formatter.write_str("idle"),
+            Self::Question => formatter.write_str("question"),
         }
     }
 }

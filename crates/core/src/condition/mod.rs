@@ -14,6 +14,7 @@
 //! | `reasoning_active`, `reasoning_complete` | somebody reasons; nobody does |
 //! | `no_pending_operations` | nothing waits for an answer |
 //! | `idle` | no agent is starting, at work or waiting, and no prompt waits for one |
+//! | `question` | a question is open: somebody must answer |
 //!
 //! They are joined by `not`, `and`, `or` (or `!`, `&&`, `||`), which bind in this order, and by parentheses. Words may be
 //! in any case.
@@ -107,6 +108,31 @@ impl Condition {
             needs |= matches!(atom, Atom::ScreenStable(_));
         });
         needs
+    }
+
+    /// The first condition in it that only a conversation can decide: `idle`, `no_pending_operations` or `question`.
+    /// The screen of a terminal program says nothing about it.
+    #[must_use]
+    pub fn conversation_only(&self) -> Option<&'static str> {
+        let mut found = None;
+        self.expression.visit(&mut |atom| {
+            let name = match atom {
+                Atom::Idle => Some("idle"),
+                Atom::NoPendingOperations => Some("no_pending_operations"),
+                Atom::Question => Some("question"),
+                _ => None,
+            };
+            found = found.or(name);
+        });
+        found
+    }
+
+    /// Whether it asks if the program has ended.
+    #[must_use]
+    pub fn asks_for_exit(&self) -> bool {
+        let mut asks = false;
+        self.expression.visit(&mut |atom| asks |= matches!(atom, Atom::Exited));
+        asks
     }
 
     /// When, with nothing else changing, the answer may change by time alone: the smallest `screen_stable` threshold

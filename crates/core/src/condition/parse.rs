@@ -42,7 +42,7 @@ impl ParseError {
     }
 }
 
-const ATOMS: [&str; 12] = [
+const ATOMS: [&str; 13] = [
     "message_count",
     "frames",
     "screen_contains",
@@ -55,6 +55,7 @@ const ATOMS: [&str; 12] = [
     "reasoning_complete",
     "no_pending_operations",
     "idle",
+    "question",
 ];
 
 pub(super) fn parse(source: &str) -> Result<Expression, ParseError> {
@@ -162,6 +163,7 @@ impl Parser {
             "reasoning_complete" => Atom::ReasoningComplete,
             "no_pending_operations" => Atom::NoPendingOperations,
             "idle" => Atom::Idle,
+            "question" => Atom::Question,
             _ => return Err(unknown(position, &word)),
         })
     }

@@ -20,7 +20,7 @@ fn any_atom() -> impl Strategy<Value = String> {
         }),
         (0u64..1200, "(ms|s| ms|)").prop_map(|(number, unit)| format!("screen_stable {number}{unit}")),
         (0u16..5, 0u16..5).prop_map(|(x, y)| format!("cursor_at {x} ,{y}")),
-        "exited|reasoning_active|Reasoning_Complete|no_pending_operations|idle",
+        "exited|reasoning_active|Reasoning_Complete|no_pending_operations|idle|question",
     ]
 }
 

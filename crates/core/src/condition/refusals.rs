@@ -70,12 +70,12 @@ fn an_error_says_where_and_what_to_do() {
         (
             "é and banana",
             "at 0: unknown condition \"é\"; use one of message_count, frames, screen_contains, screen_matches, \
-             screen_stable, cursor_at, title_contains, exited, reasoning_active, reasoning_complete, no_pending_operations, idle",
+             screen_stable, cursor_at, title_contains, exited, reasoning_active, reasoning_complete, no_pending_operations, idle, question",
         ),
         (
             "日本 or",
             "at 0: unknown condition \"日本\"; use one of message_count, frames, screen_contains, screen_matches, \
-             screen_stable, cursor_at, title_contains, exited, reasoning_active, reasoning_complete, no_pending_operations, idle",
+             screen_stable, cursor_at, title_contains, exited, reasoning_active, reasoning_complete, no_pending_operations, idle, question",
         ),
     ] {
         refused(source, expected);

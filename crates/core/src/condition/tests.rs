@@ -190,6 +190,7 @@ fn the_other_facts_are_asked_for() {
             "cursor_at 1,3",
             "title_contains 'emacs'",
             "exited",
+            "question",
             "reasoning_active",
             "screen_stable 501",
             "screen_stable 1s",
@@ -198,8 +199,20 @@ fn the_other_facts_are_asked_for() {
     );
     let facts =
         Known { cursor: None, title: None, exited: true, reasoning_active: true, pending_operations: 1, ..facts };
-    hold(&facts, &["exited", "reasoning_active"]);
+    hold(&facts, &["exited", "reasoning_active", "question"]);
     fail(&facts, &["cursor_at 3,1", "title_contains 'vim'", "reasoning_complete", "no_pending_operations", "idle"]);
+}
+
+#[test]
+fn what_only_a_conversation_can_decide_is_found_in_any_place() {
+    for (source, found) in [
+        ("exited or not (frames > 1 and idle)", Some("idle")),
+        ("question", Some("question")),
+        ("screen_stable 1 and No_Pending_Operations and idle", Some("no_pending_operations")),
+        ("reasoning_complete and message_count > 0 and exited", None),
+    ] {
+        assert_eq!(Condition::parse(source).unwrap().conversation_only(), found, "{source}");
+    }
 }
 
 #[test]

@@ -29,6 +29,22 @@ pub(super) async fn wait(State(door): State<Door>, body: Body) -> Result<(Status
             format!("timeout is in milliseconds and at most {LONGEST_TIMEOUT}"),
         ));
     }
+    if door.conversation.is_none()
+        && let Some(name) = condition.conversation_only()
+    {
+        let body = WaitBody {
+            ok: false,
+            matched: false,
+            elapsed: 0,
+            error: Some("No conversation".to_owned()),
+            detail: Some(format!(
+                "{name} needs a conversation, and of a terminal program only the screen is known; \
+                 wait for screen_stable or for a text"
+            )),
+            screen: None,
+        };
+        return Ok((StatusCode::CONFLICT, Json(body)));
+    }
     let end = door.surface.wait(condition, Duration::from_millis(timeout)).await?;
     let (status, error, detail) = match end.waited.why {
         Why::Matched => (StatusCode::OK, None, None),

@@ -14,11 +14,12 @@ use crate::print::clean_line;
 /// Wait until something holds for a run
 ///
 /// CONDITION is screen_contains "text", screen_matches /pattern/, screen_stable 300, title_contains "text", cursor_at 0,3,
-/// frames > 5, exited and the like, joined by and, or, not and brackets. When it does not hold in time, says what was on the
-/// screen instead.
+/// frames > 5, exited and the like, joined by and, or, not and brackets. With an agent also idle (all work is done), question
+/// (one is open), no_pending_operations, reasoning_complete and message_count > 3. When it does not hold in time, says what
+/// was on the screen instead.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh wait 'screen_contains \"$\"'\n  wh wait 'screen_matches /^done$/m and screen_stable 300' --timeout 2m\n  wh wait exited --timeout 500ms && echo over"
+    "  wh wait 'screen_contains \"$\"'\n  wh wait 'screen_matches /^done$/m and screen_stable 300' --timeout 2m\n  wh wait exited --timeout 500ms && echo over\n  wh wait a 'idle or question' --timeout 10m"
 ))]
 pub struct Wait {
     /// The session, and what to wait for. Without a session it is the only run

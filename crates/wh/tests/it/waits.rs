@@ -24,12 +24,21 @@ fn each_condition_is_seen_when_it_holds() {
         r#"title_contains "title""#,
         "screen_stable 50",
         "reasoning_complete",
-        "no_pending_operations",
         "not reasoning_active and not (exited or message_count > 0)",
     ] {
         let (status, body) = wait(&wh, condition, 60_000);
         assert_eq!((status, &body["ok"], &body["matched"]), (200, &json!(true), &json!(true)), "{condition}: {body}");
         assert!(body["elapsed"].is_u64());
+    }
+}
+
+#[test]
+fn what_only_a_conversation_can_decide_is_refused_at_once_for_a_program() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    for condition in ["idle", "no_pending_operations", "question", "exited or not (screen_stable 10 and idle)"] {
+        let (status, body) = wait(&wh, condition, 600_000);
+        assert_eq!((status, &body["error"]), (409, &json!("No conversation")), "{condition}: {body}");
+        assert!(body["detail"].as_str().unwrap().contains("screen_stable"), "{body}");
     }
 }
 

@@ -67,7 +67,8 @@ pub struct SentBody {
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"condition": "frames > 0", "timeout": 1000}))]
 pub struct WaitRequest {
-    /// What to wait for.
+    /// What to wait for: `screen_contains "text"`, `screen_stable 300`, `exited`, `idle`, `question` and others, joined by
+    /// `and`, `or`, `not`.
     pub condition: String,
     /// Milliseconds; 5000 when absent.
     #[serde(default)]

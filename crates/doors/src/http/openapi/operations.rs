@@ -156,7 +156,11 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             .takes::<WaitRequest>()
             .gives::<WaitBody>(200, "The condition holds.")
             .gives::<WaitBody>(408, "It did not in time.")
-            .gives::<WaitBody>(409, "The program has ended, so it never will.")
+            .gives::<WaitBody>(
+                409,
+                "`exited`: the program has ended, so it never will. `No conversation`: `idle`, `no_pending_operations` and \
+                 `question` are not known of a terminal program.",
+            )
             .fails(503, "Too many waits are open, or the session is gone.")
             .done(),
     ];

@@ -24,6 +24,9 @@ fn a_name_that_was_used_at_another_door_is_not_taken_for_the_same() {
     is(&house.control(&stdin(&program, "same", "by the socket")), "rejected", false, "request_id_reused");
     is(&house.control(&stdin(&program, "another", "by the socket")), "ok", false, "");
     house.wait(&program, r#"screen_contains "by httpby the socket""#);
+    let path = format!("/sessions/{}/control/wait", program.id);
+    let idle = house.post(&path, json!({ "condition": "idle", "timeout": 60_000 }));
+    assert_eq!((idle.status, idle.json()["error"].clone()), (409, json!("No conversation")));
 
     let agent = house.demo("a", 200);
     is(&house.control(&stdin(&agent, "first", "/demo slow")), "ok", false, "");

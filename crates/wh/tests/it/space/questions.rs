@@ -32,11 +32,12 @@ fn a_dialog_is_answered_through_the_control_plane() {
 fn a_dialog_is_worked_by_typing() {
     let wh = space();
     say(&wh, "/demo ask");
+    wh.wait("question and not idle");
     let asked = question(&wh);
     wh.wait(&format!("screen_contains {}", asked["title"]));
     wh.key("1");
     eventually("it is answered", || (wh.get("/control/questions").json()["questions"] == json!([])).then_some(()));
-    wh.wait("no_pending_operations");
+    wh.wait("no_pending_operations and not question");
 }
 
 #[test]
