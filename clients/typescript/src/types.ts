@@ -699,8 +699,8 @@ export interface ScreenBody {
   hash: string;
   /** Rows. */
   height: number;
-  /** When the last frame was complete; null before the first. */
-  last_frame: string | null;
+  /** When the last frame was complete; before the first, when the blank screen came to be. */
+  last_frame: string;
   /** The text, a line a row, padded to the width. */
   lines: Array<string>;
   /** What the program has switched on. */

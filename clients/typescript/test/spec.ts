@@ -93,8 +93,7 @@ interface ScreenResponse {
   width: number;
   height: number;
   cursor: { x: number; y: number } | null;
-  // The contract has no null here; before the first frame there is no time to give.
-  last_frame: string | null;
+  last_frame: string;
   frames_rendered: number;
   scrollback: { buffer_size: number; truncated: boolean };
 }

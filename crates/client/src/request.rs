@@ -161,8 +161,8 @@ pub struct Shown {
     pub frame: Arc<Frame>,
     /// Frames so far.
     pub frames_rendered: u64,
-    /// When the last was complete.
-    pub last_frame: Option<SystemTime>,
+    /// When the last was complete; before the first, when the blank screen came to be.
+    pub last_frame: SystemTime,
     /// Characters of raw output that are retained.
     pub log_characters: usize,
     /// Whether older ones were dropped.

@@ -28,7 +28,7 @@ struct Kept {
 }
 
 /// What stands in a body beside the frame.
-type Counters = (u64, Option<SystemTime>, usize, bool);
+type Counters = (u64, SystemTime, usize, bool);
 
 fn counters(shown: &Shown) -> Counters {
     (shown.frames_rendered, shown.last_frame, shown.log_characters, shown.log_truncated)
@@ -59,7 +59,7 @@ mod tests {
         Shown {
             frame: Arc::clone(frame),
             frames_rendered: 1,
-            last_frame: None,
+            last_frame: SystemTime::UNIX_EPOCH,
             log_characters: 3,
             log_truncated: false,
             output_bytes: 3,

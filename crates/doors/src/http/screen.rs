@@ -111,7 +111,7 @@ fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {
         width: columns,
         height: rows,
         cursor: cursor_body(&frame.cursor),
-        last_frame: shown.last_frame.map(iso),
+        last_frame: iso(shown.last_frame),
         frames_rendered: shown.frames_rendered,
         scrollback: ScrollbackBody {
             buffer_size: shown.log_characters,

@@ -509,7 +509,7 @@ impl Task {
         Some(Shown {
             frame,
             frames_rendered,
-            last_frame: last.map(|last| self.identity.clock.time(last)),
+            last_frame: last.map_or(self.identity.clock.time, |last| self.identity.clock.time(last)),
             log_characters: log.characters(),
             log_truncated: log.truncated(),
             output_bytes: log.total(),

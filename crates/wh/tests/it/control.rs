@@ -40,6 +40,14 @@ fn the_screen_has_every_field_of_the_contract() {
 }
 
 #[test]
+fn the_time_of_the_last_frame_is_given_before_the_first_too() {
+    let wh = Wh::start(WH, &["--", "cat"]);
+    let screen = wh.screen();
+    assert_eq!(screen["frames_rendered"], 0);
+    assert_eq!(screen["last_frame"].as_str().unwrap().len(), "2025-01-06T10:01:02.345Z".len());
+}
+
+#[test]
 fn cells_have_their_text_width_and_looks() {
     let stream =
         r"printf '\033[1;4:3;38;2;1;2;3;48;5;20mA\033[0m日\033]8;;https://x.test\033\\L\033]8;;\033\\'; exec cat";

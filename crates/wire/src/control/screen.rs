@@ -18,8 +18,8 @@ pub struct ScreenBody {
     pub height: u16,
     /// The cursor, from the top left, from 0.
     pub cursor: CursorBody,
-    /// When the last frame was complete; null before the first.
-    pub last_frame: Option<String>,
+    /// When the last frame was complete; before the first, when the blank screen came to be.
+    pub last_frame: String,
     /// Frames since the start.
     pub frames_rendered: u64,
     /// The retained raw output.
