@@ -132,6 +132,12 @@ test('the size, a mark, and a signal that ends the program', async (context) => 
   await assert.rejects(cli.sendText('more'), failure({ status: 409, error: 'Program has ended' }));
 });
 
+test('the end of a program that was just typed to can be waited for', async (context) => {
+  const cli = await shell(context, { args: ['run', '--headless', '--', 'sh', '-c', 'echo \\$; read x'] });
+  await cli.sendKey('enter');
+  assert.equal((await cli.waitFor('exited', PATIENCE)).matched, true);
+});
+
 test('a call can be given up', async (context) => {
   const cli = await shell(context);
   const reason = new Error('enough');

@@ -29,6 +29,7 @@ pub struct Options {
     directory: Option<PathBuf>,
     inherit: bool,
     env: Vec<(String, String)>,
+    waits_for_readers: bool,
 }
 
 impl Options {
@@ -54,6 +55,12 @@ impl Options {
     /// Starts `wh space connect` in the place of `wh run`.
     pub fn space(mut self) -> Self {
         self.command = &["space", "connect"];
+        self
+    }
+
+    /// Leaves out `--linger 0`, so that the API of a `wh run` stays open for a client that may want to read the end.
+    pub fn waits_for_readers(mut self) -> Self {
+        self.waits_for_readers = true;
         self
     }
 
@@ -85,6 +92,10 @@ impl Options {
             command.arg("--headless");
         }
         command.args(["--control-port", &self.control_port.to_string()]);
+        let lingers = self.waits_for_readers || self.flags.iter().any(|flag| flag == "--linger");
+        if self.command == ["run"] && !lingers {
+            command.args(["--linger", "0"]);
+        }
         command.args(&self.flags).args(args);
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
@@ -128,6 +139,7 @@ impl Wh {
             directory: None,
             inherit: true,
             env: Vec::new(),
+            waits_for_readers: false,
         }
     }
 

@@ -9,6 +9,7 @@ mod door;
 mod ending;
 mod failure;
 mod files;
+mod finished;
 mod log;
 mod opened;
 mod person;

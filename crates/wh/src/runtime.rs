@@ -9,6 +9,8 @@ use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use wh_pipe::proc::Stat;
 
+use crate::finished;
+
 /// What is known of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
@@ -30,13 +32,17 @@ pub struct RunFile {
 
 /// A run's entry in the runtime directory, for as long as it lives.
 #[derive(Debug)]
-pub struct Entry(PathBuf);
+pub struct Entry {
+    path: PathBuf,
+    run: RunFile,
+}
 
 impl Entry {
     /// Enters this process, and clears away what others have left behind.
     pub fn enter(port: u16, url: String, command: Vec<String>) -> io::Result<Self> {
         let directory = directory()?;
         let _ = list(&directory, true);
+        finished::forget(&directory, port);
         let pid = std::process::id();
         let run = RunFile {
             pid,
@@ -48,18 +54,40 @@ impl Entry {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let path = directory.join(format!("run-{pid}.json"));
-        let unfinished = directory.join(format!("run-{pid}.json.new"));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        file.write_all(&serde_json::to_vec(&run)?)?;
-        fs::rename(&unfinished, &path)?;
-        Ok(Self(path))
+        write_whole(&path, &serde_json::to_vec(&run)?)?;
+        Ok(Self { path, run })
     }
+
+    /// The run as it is entered.
+    pub fn run(&self) -> &RunFile {
+        &self.run
+    }
+}
+
+/// Writes a file that only this user can read; others find all of it or nothing.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension("json.new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    file.write_all(bytes)?;
+    fs::rename(&unfinished, path)
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
+}
+
+/// When the last run that is entered was started, also one that was killed and is still entered.
+pub fn last_start() -> io::Result<Option<String>> {
+    let files = fs::read_dir(directory()?)?.flatten().map(|entry| entry.path()).filter(|path| is_entry(path));
+    let starts = files.filter_map(|path| serde_json::from_slice::<RunFile>(&fs::read(path).ok()?).ok());
+    Ok(starts.map(|run| run.started_at).max())
+}
+
+fn is_entry(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("run-") && name.ends_with(".json")
 }
 
 /// The runs that live, oldest first.
@@ -70,8 +98,7 @@ pub fn live() -> io::Result<Vec<RunFile>> {
 fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
     let mut runs = Vec::new();
     for path in fs::read_dir(directory)?.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !(name.starts_with("run-") && name.ends_with(".json")) {
+        if !is_entry(&path) {
             continue;
         }
         let run = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<RunFile>(&bytes).ok());

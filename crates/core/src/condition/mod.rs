@@ -127,6 +127,16 @@ impl Condition {
         found
     }
 
+    /// Whether it may ask for anything that the terminal shows: text, cursor, title, frames.
+    #[must_use]
+    pub fn needs_terminal(&self) -> bool {
+        let mut needs = self.needs_screen();
+        self.expression.visit(&mut |atom| {
+            needs |= matches!(atom, Atom::CursorAt { .. } | Atom::TitleContains(_) | Atom::Frames(_));
+        });
+        needs
+    }
+
     /// Whether it asks if the program has ended.
     #[must_use]
     pub fn asks_for_exit(&self) -> bool {

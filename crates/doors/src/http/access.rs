@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
@@ -47,6 +47,9 @@ pub(super) async fn check(State(door): State<Door>, request: Request, next: Next
     let path = request.uri().path().to_owned();
     let response = guarded(&door.access, request, next).await;
     door.meters.request(&path, response.status().as_u16());
+    if !matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        door.usage.answered();
+    }
     response
 }
 

@@ -19,6 +19,7 @@ mod sessions;
 mod space;
 mod state;
 mod stream;
+mod usage;
 mod wait;
 
 use std::sync::Arc;
@@ -29,9 +30,10 @@ use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Json, middleware};
 use tokio::sync::Semaphore;
-use wh_client::Surface;
+use wh_client::{Gone, Look, Surface};
 use wh_core::caller::Act;
-use wh_wire::control::HealthBody;
+use wh_core::session::Sight;
+use wh_wire::control::{ClientState, HealthBody, ScreenBody};
 
 use crate::admission::Admission;
 pub use access::{Access, Token};
@@ -43,6 +45,7 @@ pub use serve::{Closing, bind, serve};
 pub use sessions::daemon_router;
 pub(crate) use space::questions_of;
 pub use space::told_body;
+pub use usage::Usage;
 pub use wh_client::Conversation;
 
 /// What every handler knows.
@@ -56,6 +59,7 @@ struct Door {
     started: Instant,
     closing: Closing,
     meters: Arc<Meters>,
+    usage: Usage,
     drawn: Arc<Drawn>,
     /// Places for those who watch: a stream may stay open for long.
     watchers: Arc<Semaphore>,
@@ -117,8 +121,20 @@ impl Door {
 
 /// The control plane of a single run: one surface, and the conversation that it shows if it shows one. Streams end when the door
 /// closes.
-pub fn router(surface: Surface, conversation: Option<Conversation>, access: Access, closing: Closing) -> Router {
-    session_router(surface, conversation, access, closing, Admission::Run)
+pub fn router(
+    surface: Surface,
+    conversation: Option<Conversation>,
+    access: Access,
+    closing: Closing,
+    usage: Usage,
+) -> Router {
+    session_router(surface, conversation, access, closing, Admission::Run, usage)
+}
+
+/// The state of a surface, and its screen as it is at this moment: what the API would answer, without the conversation.
+pub async fn snapshot(surface: &Surface) -> Result<(ClientState, ScreenBody), Gone> {
+    let shown = surface.look(Look { history: false, sight: Sight::Now }).await?;
+    Ok((state::client_state(&surface.facts().await?), screen::plain_body(&shown)))
 }
 
 /// The same for one session of a daemon.
@@ -128,6 +144,7 @@ fn session_router(
     access: Access,
     closing: Closing,
     admission: Admission,
+    usage: Usage,
 ) -> Router {
     let door = Door {
         surface,
@@ -137,6 +154,7 @@ fn session_router(
         started: Instant::now(),
         closing,
         meters: Arc::default(),
+        usage,
         drawn: Arc::default(),
         watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
         painters: Arc::new(Semaphore::new(MOST_PAINTERS)),

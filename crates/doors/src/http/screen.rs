@@ -46,7 +46,7 @@ pub(super) async fn screen(
     let drawing = match kept {
         Some(drawing) => drawing,
         None => {
-            let hash = format!("{:016x}", render::fingerprint(&shown.frame));
+            let hash = hash(&shown.frame);
             let tag = tag(&hash, &shown.frame, cells)?;
             if !history && asks_for_another(&headers, &tag) {
                 return Ok(not_modified(&tag));
@@ -99,6 +99,15 @@ fn asks_for_another(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|list| list.split(',').map(str::trim));
     known.any(|known| known == "*" || known == tag || known == tag.trim_start_matches("W/"))
+}
+
+/// The screen as a body, without cells.
+pub(super) fn plain_body(shown: &Shown) -> ScreenBody {
+    screen_body(shown, hash(&shown.frame), false)
+}
+
+fn hash(frame: &Frame) -> String {
+    format!("{:016x}", render::fingerprint(frame))
 }
 
 fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {

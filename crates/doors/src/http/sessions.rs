@@ -204,7 +204,9 @@ fn router_of(door: &Door, session: &Arc<Session>) -> Result<Router, Fault> {
         controller: Arc::clone(&door.controller),
         session: Arc::clone(session),
     };
-    let router = super::session_router(surface, session.conversation.clone(), access, door.closing.clone(), admission);
+    let usage = super::Usage::default();
+    let router =
+        super::session_router(surface, session.conversation.clone(), access, door.closing.clone(), admission, usage);
     // A door keeps its session's screen and conversation: those of sessions that nobody lists any more go.
     inner.retain(|id, _| door.daemon.session_by_id(id).is_some());
     inner.insert(session.id.clone(), router.clone());

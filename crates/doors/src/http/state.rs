@@ -17,9 +17,13 @@ use crate::time::iso;
 const USUAL_MESSAGES: usize = 100;
 
 pub(super) async fn state(State(door): State<Door>) -> Result<Json<ClientState>, Fault> {
-    let mut state = client_state(&door.surface.facts().await?);
+    let facts = door.surface.facts().await?;
+    let mut state = client_state(&facts);
     if let Some(conversation) = &door.conversation {
         super::space::fill(conversation, &mut state).await?;
+    }
+    if matches!(facts.status, Status::Exited(_)) {
+        door.usage.end_was_read();
     }
     Ok(Json(state))
 }

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use wh_core::condition::Condition;
-use wh_core::session::Why;
+use wh_core::session::{Status, Why};
 use wh_wire::control::{WaitBody, WaitRequest};
 
 use super::fault::Fault;
@@ -45,6 +45,7 @@ pub(super) async fn wait(State(door): State<Door>, body: Body) -> Result<(Status
         };
         return Ok((StatusCode::CONFLICT, Json(body)));
     }
+    let asks_for_exit = condition.asks_for_exit();
     let end = door.surface.wait(condition, Duration::from_millis(timeout)).await?;
     let (status, error, detail) = match end.waited.why {
         Why::Matched => (StatusCode::OK, None, None),
@@ -54,6 +55,10 @@ pub(super) async fn wait(State(door): State<Door>, body: Body) -> Result<(Status
         }
     };
     let matched = end.waited.why == Why::Matched;
+    let ended = || async { door.surface.facts().await.is_ok_and(|facts| matches!(facts.status, Status::Exited(_))) };
+    if end.waited.why == Why::Ended || (matched && asks_for_exit && ended().await) {
+        door.usage.end_was_read();
+    }
     let body = WaitBody {
         ok: matched,
         matched,

@@ -15,7 +15,7 @@ use crate::control::{Control, ControlArguments, TOKEN_VARIABLE};
 use crate::ending::with_nothing_left;
 use crate::failure::{Failure, code, say};
 use crate::log;
-use crate::opened::Opened;
+use crate::opened::{Opened, Stay};
 use crate::person::Person;
 use crate::protect;
 use crate::record::RecordArguments;
@@ -82,9 +82,10 @@ pub struct Run {
     #[arg(long)]
     headless: bool,
 
-    /// Keep the control plane open for so many seconds after the program has ended
-    #[arg(long, value_name = "SECS", default_value_t = 0)]
-    linger: u32,
+    /// Keep the control plane open for SECS seconds after the program has ended [default: until a client that used it in
+    /// the last 10 seconds has read the end, for 2 seconds at most; 0 on a terminal]
+    #[arg(long, value_name = "SECS")]
+    linger: Option<u32>,
 
     /// Lines kept above the screen, for wrapping them anew when the size changes
     #[arg(long, value_name = "LINES", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
@@ -129,7 +130,11 @@ impl Run {
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         let control = self.control.open().await?;
         let recorded = self.record.wanted();
-        let linger = Duration::from_secs(self.linger.into());
+        let linger = match self.linger {
+            Some(seconds) => Stay::For(Duration::from_secs(seconds.into())),
+            None if person.is_some() => Stay::No,
+            None => Stay::UntilRead,
+        };
         let spec = self.spec(person.as_ref(), control.as_ref())?;
         let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let session = terminal::start(spec).await.map_err(|error| cannot_start(&error))?;
@@ -140,12 +145,7 @@ impl Run {
         let Lived { exit, asked } = live(session, person, &mut signals).await;
         if let Some(door) = door {
             // Who asked wh to end does not want it to stay.
-            tokio::select! {
-                () = tokio::time::sleep(linger), if !asked => {}
-                () = signals.next(), if !asked => {}
-                else => {}
-            }
-            door.close().await;
+            door.close(if asked { Stay::No } else { linger }, &mut signals).await;
         }
         Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
     }

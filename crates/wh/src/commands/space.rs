@@ -26,7 +26,7 @@ use crate::control::{Control, ControlArguments};
 use crate::ending::with_nothing_left;
 use crate::failure::{Failure, code, say};
 use crate::log;
-use crate::opened::Opened;
+use crate::opened::{Opened, Stay};
 use crate::person::Person;
 use crate::protect;
 use crate::record::RecordArguments;
@@ -343,6 +343,7 @@ impl OpenSpace {
             Some(person) => Some(person.attach(&surface).await),
             None => None,
         };
+        let attended = attached.is_some();
         let mut asked = false;
         let outcome = loop {
             tokio::select! {
@@ -386,7 +387,8 @@ impl OpenSpace {
             say(&format!("wh: the recording is not complete: {error}"));
         }
         if let Some(door) = door {
-            door.close().await;
+            let stay = if asked || attended { Stay::No } else { Stay::UntilRead };
+            door.close(stay, signals).await;
         }
         code
     }

@@ -66,6 +66,11 @@ impl Door {
             || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     }
 
+    /// The port of a run on this machine; nothing if this is a session of the daemon, or elsewhere.
+    pub fn local_port(&self) -> Option<u16> {
+        (self.is_local() && self.prefix.is_empty()).then_some(self.port)
+    }
+
     fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)

@@ -2,6 +2,7 @@
 
 mod answer;
 mod call;
+mod finished;
 mod patience;
 mod table;
 
@@ -26,7 +27,7 @@ pub use patience::{ANSWER_TIMEOUT, NOTICE_AFTER, OPTIONAL_ANSWER_TIMEOUT, Patien
 pub use table::{session_table, table};
 
 use call::Door;
-use table::{only, several};
+use table::{no_run, only, several};
 
 /// The largest request that a door takes. What is larger is not even sent: a door hangs up on it while it is on its way.
 pub const LONGEST_REQUEST: usize = 256 << 10;
@@ -177,7 +178,7 @@ impl DoorArguments {
             target.push(if index == 0 { '?' } else { '&' });
             target.push_str(&format!("{name}={}", percent_encoded(value)));
         }
-        self.door()?.call(Method::GET, &target, Bytes::new(), self.patience())
+        self.call(Method::GET, &target, None, self.patience())
     }
 
     /// Tells it to do something, which may take so long.
@@ -187,15 +188,29 @@ impl DoorArguments {
 
     /// The same, by its whole path.
     pub fn post_to(&self, path: &str, body: &Value, duration: Duration) -> Result<Answer, Failure> {
-        let body = Bytes::from(body.to_string());
-        if body.len() > LONGEST_REQUEST {
+        self.call(Method::POST, path, Some(body), self.patience().after(duration))
+    }
+
+    /// Asks the run or the session. A run that has ended a moment ago is asked through the record that it has left.
+    fn call(&self, method: Method, path: &str, body: Option<&Value>, patience: Patience) -> Result<Answer, Failure> {
+        let bytes = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
+        if bytes.len() > LONGEST_REQUEST {
             return Err(Failure::new(
                 code::REFUSED,
-                format!("that is too much at once: {} bytes, and a run takes at most {LONGEST_REQUEST}", body.len()),
+                format!("that is too much at once: {} bytes, and a run takes at most {LONGEST_REQUEST}", bytes.len()),
             )
             .hint("send it in parts"));
         }
-        self.door()?.call(Method::POST, path, body, self.patience().after(duration))
+        let (answer, record) = match self.find()? {
+            Some(door) => match door.call(method, path, bytes, patience) {
+                Err(failure) if failure.is_unreachable() => {
+                    (Err(failure), door.local_port().and_then(crate::finished::on_port))
+                }
+                answer => return answer,
+            },
+            None => (Err(no_run()), crate::finished::last()),
+        };
+        record.and_then(|record| finished::answer(&record, path, body)).map_or(answer, Ok)
     }
 
     fn daemon_door(&self) -> Result<Door, Failure> {
@@ -211,11 +226,12 @@ impl DoorArguments {
         Ok(door)
     }
 
-    fn door(&self) -> Result<Door, Failure> {
+    /// The run or the session that is meant; nothing if none is named and nothing runs.
+    fn find(&self) -> Result<Option<Door>, Failure> {
         if let Some(session) = &self.run.session {
             let mut door = self.daemon_door()?;
             door.prefix = format!("/sessions/{}", percent_encoded(session));
-            return Ok(door);
+            return Ok(Some(door));
         }
         let token = token(self.run.token_file.as_deref())?.map(|(text, _)| text);
         let mut door = match self.given()? {
@@ -236,15 +252,16 @@ impl DoorArguments {
                 let living: Vec<&SessionSummary> = sessions.iter().filter(|one| one.status.live).collect();
                 match (runs.as_slice(), living.as_slice()) {
                     ([], [only]) => {
-                        return Self::for_daemon(self.patience.timeout).onto(Some(only.session_id.clone()))?.door();
+                        return Self::for_daemon(self.patience.timeout).onto(Some(only.session_id.clone()))?.find();
                     }
+                    ([], []) => return Ok(None),
                     (_, []) => only(runs)?,
                     (runs, living) => return Err(several(runs, living)),
                 }
             }
         };
         door.authorization = token.map(|text| bearer(&text)).transpose()?;
-        Ok(door)
+        Ok(Some(door))
     }
 
     fn given(&self) -> Result<Option<Door>, Failure> {

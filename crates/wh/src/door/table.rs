@@ -8,12 +8,17 @@ use crate::failure::{Failure, code};
 use crate::print::clean_line;
 use crate::runtime::RunFile;
 
+/// The failure to find any run.
+pub(super) fn no_run() -> Failure {
+    Failure::new(code::UNREACHABLE, "no run has a control plane now")
+        .hint("start one with: wh run --control-port 0 -- PROGRAM")
+}
+
 /// The one run that lives.
 pub(super) fn only(runs: Vec<RunFile>) -> Result<Door, Failure> {
     match runs.as_slice() {
         [run] => Door::at(&run.url, "the run's file"),
-        [] => Err(Failure::new(code::UNREACHABLE, "no run has a control plane now")
-            .hint("start one with: wh run --control-port 0 -- PROGRAM")),
+        [] => Err(no_run()),
         several => Err(Failure::new(
             code::UNREACHABLE,
             format!("{} runs have a control plane; choose one with --port", several.len()),

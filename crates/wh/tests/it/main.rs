@@ -11,6 +11,7 @@ mod control;
 mod daemon;
 mod documentation;
 mod edges;
+mod finished;
 mod input;
 mod lifecycle;
 mod openapi;

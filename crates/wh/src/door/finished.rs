@@ -1,0 +1,120 @@
+//! Answers of a run that has ended, from the record that it has left.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use wh_core::condition::{Condition, Facts};
+use wh_wire::control::{ErrorBody, ScreenBody, WaitBody};
+
+use super::answer::Answer;
+use crate::failure::say;
+use crate::finished::FinishedRun;
+use crate::print::clean_line;
+
+/// What the run would answer, where the record has it: its state, its screen, and a wait.
+pub(super) fn answer(record: &FinishedRun, path: &str, body: Option<&Value>) -> Option<Answer> {
+    let answer = match path {
+        "/control/state" => given(200, &record.state),
+        "/control/screen" => given(200, record.screen.as_ref()?),
+        "/control/wait" => waited(record, body?.get("condition")?.as_str()?),
+        _ => None,
+    }?;
+    let how = match record.state.session.as_ref().and_then(|session| session.exit.as_ref()) {
+        Some(exit) => exit.signal.map_or(format!(" with code {}", exit.code), |signal| format!(" by signal {signal}")),
+        None => String::new(),
+    };
+    say(&format!("wh: {} at {} has ended{how}", clean_line(&record.run.command.join(" ")), record.run.url));
+    Some(answer)
+}
+
+fn given(status: u16, body: &impl Serialize) -> Option<Answer> {
+    Some(Answer { status, body: serde_json::to_string(body).ok()?, picture: Vec::new() })
+}
+
+/// A condition of a program that has ended holds now or never.
+fn waited(record: &FinishedRun, source: &str) -> Option<Answer> {
+    let condition = match Condition::parse(source) {
+        Ok(condition) => condition,
+        Err(error) => {
+            let (position, detail) = (Some(error.position), Some(error.to_string()));
+            return given(400, &ErrorBody { error: "Invalid condition".to_owned(), detail, position });
+        }
+    };
+    let refused = if condition.conversation_only().is_some() {
+        Some(("No conversation", "the run has ended, and its conversation is not kept"))
+    } else if condition.needs_terminal() && record.screen.is_none() {
+        Some(("No screen", "the run has ended, and its screen is not kept"))
+    } else {
+        None
+    };
+    let last = Last::new(record);
+    let matched = refused.is_none() && condition.holds(&last);
+    let ended = ("exited", "the program has ended, so the condition will never hold");
+    let (error, detail) = refused.or((!matched).then_some(ended)).unzip();
+    let body = WaitBody {
+        ok: matched,
+        matched,
+        elapsed: 0,
+        error: error.map(str::to_owned),
+        detail: detail.map(str::to_owned),
+        screen: (!matched).then(|| last.text.lines().map(str::to_owned).collect()),
+    };
+    given(if matched { 200 } else { 409 }, &body)
+}
+
+/// What is known of a run at its end.
+struct Last<'a> {
+    screen: Option<&'a ScreenBody>,
+    text: String,
+}
+
+impl<'a> Last<'a> {
+    fn new(record: &'a FinishedRun) -> Self {
+        let screen = record.screen.as_ref();
+        let text = screen.map(|screen| screen.plain.trim_end_matches('\n').to_owned()).unwrap_or_default();
+        Self { screen, text }
+    }
+}
+
+impl Facts for Last<'_> {
+    fn message_count(&self) -> u64 {
+        0
+    }
+
+    fn reasoning_active(&self) -> bool {
+        false
+    }
+
+    fn pending_operations(&self) -> u64 {
+        0
+    }
+
+    fn busy(&self) -> bool {
+        false
+    }
+
+    fn frames(&self) -> u64 {
+        self.screen.map_or(0, |screen| screen.frames_rendered)
+    }
+
+    fn cursor(&self) -> Option<(u16, u16)> {
+        self.screen.map(|screen| (screen.cursor.x, screen.cursor.y))
+    }
+
+    fn title(&self) -> Option<&str> {
+        self.screen?.title.as_deref()
+    }
+
+    fn exited(&self) -> bool {
+        true
+    }
+
+    fn screen_text(&self) -> &str {
+        self.screen.map_or("", |screen| &screen.plain)
+    }
+
+    fn quiet_for(&self) -> Duration {
+        Duration::MAX
+    }
+}
