@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use wh_wire::control::DoneBody;
 
-use super::send::{is_conversation, send};
+use super::send::send;
 use crate::door::DoorArguments;
 use crate::failure::{Failure, with_exit_codes};
 
@@ -26,10 +26,10 @@ pub struct Interrupt {
 impl Interrupt {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let door = self.door.onto(self.named)?;
-        if door.session().is_some() && !is_conversation(&door)? {
+        let answer = door.post("interrupt", &json!({}), Duration::ZERO)?;
+        if answer.has_no_conversation() {
             return send(&door, "send_input", &json!({ "keys": ["ctrl+c"] }));
         }
-        let answer = door.post("interrupt", &json!({}), Duration::ZERO)?;
         answer.show(door.json, |_: DoneBody| "interrupted\n".to_owned())
     }
 }

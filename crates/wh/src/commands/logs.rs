@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use wh_wire::control::{LastScreenBody, ScreenBody};
+use wh_wire::control::{LastScreenBody, ScreenBody, SessionKind};
 use wh_wire::remote::HistoryEntry;
 
-use super::send::is_conversation;
 use crate::door::DoorArguments;
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::{clean, print, without_sequences};
@@ -30,27 +29,27 @@ pub struct Logs {
 impl Logs {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let door = self.door.onto(self.named)?;
-        if door.session().is_some() && !is_conversation(&door)? {
-            if let Some(text) = last_screen(&door)? {
-                print(&(clean(text.trim_end()) + "\n"))?;
-                return Ok(ExitCode::SUCCESS);
-            }
+        if let Some(text) = last_screen(&door)? {
+            print(&(clean(text.trim_end()) + "\n"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let answer = door.ask("/history", &[("limit", &self.limit.to_string())])?;
+        if answer.has_no_conversation() {
             let answer = door.get("screen", &[("history", "1")])?;
             return answer.show(door.json, |screen: ScreenBody| {
                 let raw = screen.scrollback.raw.unwrap_or_default();
                 clean(&without_sequences(&raw)).trim_end().to_owned() + "\n"
             });
         }
-        let answer = door.ask("/history", &[("limit", &self.limit.to_string())])?;
         answer.show(door.json, |entries: Vec<HistoryEntry>| {
             entries.iter().map(|entry| format!("{}: {}\n", entry.role, clean(&entry.text))).collect()
         })
     }
 }
 
-/// What a session showed whose daemon was gone before it.
+/// The last screen of a terminal session that was lost with an earlier daemon.
 fn last_screen(door: &DoorArguments) -> Result<Option<String>, Failure> {
-    if door.summary()?.is_none_or(|one| one.status.live) {
+    if door.summary()?.is_none_or(|one| one.status.live || one.kind == SessionKind::Agent) {
         return Ok(None);
     }
     Ok(door.ask("/last_screen", &[])?.read::<LastScreenBody>().ok().map(|body| body.text))

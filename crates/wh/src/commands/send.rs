@@ -74,11 +74,6 @@ impl Send {
     }
 }
 
-/// Whether an agent's session of the daemon is meant.
-pub fn is_conversation(door: &DoorArguments) -> Result<bool, Failure> {
-    Ok(door.summary()?.is_some_and(|one| one.kind == SessionKind::Agent))
-}
-
 /// Sends a message to an agent, and says how far it came.
 fn say(door: &DoorArguments, text: String, request_id: Option<String>) -> Result<ExitCode, Failure> {
     let mut body = json!({ "message": text });

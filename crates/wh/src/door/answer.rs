@@ -9,6 +9,9 @@ use crate::control::TOKEN_VARIABLE;
 use crate::failure::{Failure, code};
 use crate::print::{json_line, print};
 
+/// The error of a terminal program, of which the remote control of the Gemini CLI knows no other.
+const NO_CONVERSATION: &str = "TUI bridge is not yet registered";
+
 /// What a run said, with a status: JSON, or a picture.
 #[derive(Debug)]
 pub struct Answer {
@@ -53,6 +56,11 @@ impl Answer {
         if self.code() == 0 { Ok(self.picture) } else { Err(self.failure()) }
     }
 
+    /// True if a terminal program was asked for what only a conversation has.
+    pub fn has_no_conversation(&self) -> bool {
+        self.status == 503 && self.objection().error == NO_CONVERSATION
+    }
+
     /// What it objects to.
     pub fn objection(&self) -> Objection {
         serde_json::from_str(&self.body).unwrap_or_default()
@@ -80,6 +88,9 @@ impl Answer {
 
     pub(super) fn failure(&self) -> Failure {
         let Objection { error, detail, .. } = self.objection();
+        if let (true, Some(detail)) = (self.has_no_conversation(), &detail) {
+            return Failure::new(self.code(), detail);
+        }
         let error = error.to_lowercase();
         if error == "no such session" {
             return Failure::new(code::UNREACHABLE, detail.unwrap_or(error)).hint("wh ls --all lists the sessions");

@@ -117,11 +117,6 @@ impl DoorArguments {
         Ok(self.sessions()?.iter().any(|one| one.status.live && one.name == word))
     }
 
-    /// The session that is meant, if one is named.
-    pub fn session(&self) -> Option<&str> {
-        self.run.session.as_deref()
-    }
-
     /// Refuses a single word that is what a session is called: whoever forgot the rest would have it typed somewhere.
     pub fn nothing_for(&self, word: &str, command: &str, what: &str) -> Result<(), Failure> {
         if !self.names_session(word)? {
@@ -141,9 +136,15 @@ impl DoorArguments {
         Ok(self.listed()?.sessions)
     }
 
-    /// The session that is meant, if one is named: which one a name means is the daemon's to say.
+    /// The session of the daemon that is meant; nothing if it is a run. Which one a name means is the daemon's to say.
     pub fn summary(&self) -> Result<Option<SessionSummary>, Failure> {
-        let Some(session) = &self.run.session else { return Ok(None) };
+        let Some(session) = &self.run.session else {
+            if self.given()?.is_some() {
+                return Ok(None);
+            }
+            let (runs, mut living) = self.living()?;
+            return Ok(living.pop().filter(|_| runs.is_empty() && living.is_empty()));
+        };
         let path = format!("/sessions/{}", percent_encoded(session));
         self.daemon_call(Method::GET, &path, None, Duration::ZERO)?.read().map(Some)
     }
@@ -244,12 +245,8 @@ impl DoorArguments {
                 .hint(format!("give one with --token-file FILE or {TOKEN_VARIABLE}")));
             }
             None => {
-                let runs = runtime::live().map_err(|error| Failure::new(code::FAILED, error))?;
-                let sessions = match Place::here().ok().and_then(|place| place.living()) {
-                    Some(_) => Self::for_daemon(self.patience.timeout).sessions()?,
-                    None => Vec::new(),
-                };
-                let living: Vec<&SessionSummary> = sessions.iter().filter(|one| one.status.live).collect();
+                let (runs, living) = self.living()?;
+                let living: Vec<&SessionSummary> = living.iter().collect();
                 match (runs.as_slice(), living.as_slice()) {
                     ([], [only]) => {
                         return Self::for_daemon(self.patience.timeout).onto(Some(only.session_id.clone()))?.find();
@@ -262,6 +259,17 @@ impl DoorArguments {
         };
         door.authorization = token.map(|text| bearer(&text)).transpose()?;
         Ok(Some(door))
+    }
+
+    /// The runs and the sessions of the daemon that live.
+    fn living(&self) -> Result<(Vec<runtime::RunFile>, Vec<SessionSummary>), Failure> {
+        let runs = runtime::live().map_err(|error| Failure::new(code::FAILED, error))?;
+        let mut sessions = match Place::here().ok().and_then(|place| place.living()) {
+            Some(_) => Self::for_daemon(self.patience.timeout).sessions()?,
+            None => Vec::new(),
+        };
+        sessions.retain(|one| one.status.live);
+        Ok((runs, sessions))
     }
 
     fn given(&self) -> Result<Option<Door>, Failure> {

@@ -108,6 +108,14 @@ fn a_script_types_waits_and_looks() {
     assert!(history.contains("\nhello\n") && !history.contains('\u{1b}'), "{history}");
     assert_eq!(done(runs, "wh screen --history --json | jq -r '.scrollback.raw | contains(\"hello\\r\\n\")'"), "true");
     assert!(done(runs, "wh screen --history --raw").contains("hello\r\n"));
+
+    let logs = done(runs, "wh logs");
+    assert!(logs.contains("\nhello\n") && !logs.contains('\u{1b}'), "{logs}");
+    done(runs, "wh send 'echo be; sleep 600' --key enter && wh wait 'screen_matches /^be$/m' --timeout 60s");
+    assert_eq!(done(runs, "wh interrupt"), "sent");
+    done(runs, "wh send 'echo after $?' --key enter && wh wait 'screen_contains \"after 130\"' --timeout 60s");
+    let said = fails(runs, 4, "wh answer - q1 yes");
+    assert!(said.contains("wh: this session is a plain terminal program"), "{said}");
 }
 
 #[test]

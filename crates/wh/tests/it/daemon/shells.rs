@@ -293,6 +293,12 @@ fn the_small_commands_take_a_session_by_its_name() {
     let question = asked.split_whitespace().next().unwrap().to_owned();
     assert!(asked.contains("    allow_once  ") && asked.contains("bell"), "{asked}");
     assert_eq!(house.ok(&["answer", "a", &question, "allow_once"]), "answered\n");
+    // The only session that lives is meant where none is named.
+    house.ok(&["wait", "idle", "--timeout", "60s"]);
+    let sent = house.ok(&["send", "to the only one"]);
+    assert!(sent.starts_with("sent (") && sent.trim_end().ends_with(')'), "it is a message, and not typed: {sent}");
+    house.ok(&["wait", "idle", "--timeout", "60s"]);
+    assert!(house.ok(&["logs"]).contains("user: to the only one"));
 }
 
 #[test]
