@@ -8,7 +8,8 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,12 +52,43 @@ impl Opener {
         Self(traced.filter(Traced::lives).map(Arc::new))
     }
 
+    /// Its working directory, as far as it can be known.
+    pub fn directory(&self) -> Option<PathBuf> {
+        own_pid()?;
+        let traced = self.0.as_ref()?;
+        // Read before it is known to live: the pid was its own when it was read.
+        working_directory(traced.id.pid).filter(|_| traced.lives())
+    }
+
     /// Where it runs. Once it is gone nobody knows who holds its connection.
     pub fn origin(&self) -> Origin {
         match &self.0 {
             Some(traced) if traced.lives() => traced.origin.clone(),
             _ => Origin::Untraceable,
         }
+    }
+}
+
+/// The working directory of a process. `None` if it is not to be read (a process of another user), was removed, or is not the
+/// directory that this process finds under the same path (another mount namespace or root).
+fn working_directory(pid: i32) -> Option<PathBuf> {
+    let link = format!("/proc/{pid}/cwd");
+    let path = fs::read_link(&link).ok()?;
+    let (theirs, ours) = (fs::metadata(&link).ok()?, fs::metadata(&path).ok()?);
+    ((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino())).then_some(path)
+}
+
+/// The working directory of the process that has a socket of this machine open. `None` if several have it and are not in the
+/// same directory.
+pub fn directory_of_socket(inode: u64) -> Option<PathBuf> {
+    let socket = format!("socket:[{inode}]");
+    own_pid()?;
+    let holders = proc::snapshot().ok()?.into_keys().filter(|pid| holds(*pid, &socket) || threads_hold(*pid, &socket));
+    let mut directories: Vec<Option<PathBuf>> = holders.map(working_directory).collect();
+    directories.dedup();
+    match directories.as_mut_slice() {
+        [only] => only.take(),
+        _ => None,
     }
 }
 
@@ -233,6 +265,24 @@ mod tests {
             drop(child.stdin.take());
             child.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn the_working_directory_of_a_caller_is_known_while_it_lives_and_the_directory_exists() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let mut child = Command::new("cat").current_dir(&path).stdin(Stdio::piped()).spawn().unwrap();
+        let opener = Opener::trace(child.id().cast_signed(), None);
+        assert_eq!(opener.directory(), Some(path.clone()));
+        fs::remove_dir(&path).unwrap();
+        assert_eq!(opener.directory(), None, "it was removed");
+        fs::create_dir(&path).unwrap();
+        assert_eq!(opener.directory(), None, "it is another one");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(opener.directory(), None, "it is gone");
+        assert_eq!(Opener::default().directory(), None);
+        assert_eq!(directory_of_socket(u64::MAX), None);
     }
 
     #[test]

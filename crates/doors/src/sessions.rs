@@ -15,9 +15,15 @@ use crate::time::iso;
 /// The size of a session's screen unless the caller wants another.
 pub(crate) const USUAL_SIZE: Size = Size { columns: 120, rows: 40 };
 
-/// Where a session works, by its one true name: the daemon's own place when absent. Or what is wrong with it.
-pub(crate) fn directory(wanted: Option<String>) -> Result<PathBuf, String> {
-    let path = wanted.map_or_else(|| PathBuf::from("/"), PathBuf::from);
+/// The working directory of a new session, canonical: the caller's own when none is given. Or what is wrong with it.
+pub(crate) async fn directory(
+    wanted: Option<String>,
+    callers: impl Future<Output = Option<PathBuf>>,
+) -> Result<PathBuf, String> {
+    let path = match wanted {
+        Some(wanted) => PathBuf::from(wanted),
+        None => callers.await.ok_or("the working directory of the caller is not known; give cwd, an absolute path")?,
+    };
     if !path.is_absolute() {
         return Err(format!("cwd must be an absolute path, and {path:?} is not"));
     }

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -61,6 +62,15 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// The working directory of the caller, if it runs on this machine and can be found.
+    pub async fn directory(&self) -> Option<PathBuf> {
+        let ends = self.ends?;
+        let looking = tokio::task::spawn_blocking(move || ends.directory());
+        tokio::time::timeout(TRACE_TIMEOUT, looking).await.ok()?.ok()?
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for Peer {
     type Rejection = Infallible;
 
@@ -70,6 +80,12 @@ impl<S: Sync> FromRequestParts<S> for Peer {
 }
 
 impl Ends {
+    /// The working directory of the caller; blocks.
+    fn directory(self) -> Option<PathBuf> {
+        let socket = sockets(&[self]).into_iter().next().flatten()?;
+        if socket.inode == 0 { None } else { trace::directory_of_socket(socket.inode) }
+    }
+
     /// Where the caller runs; blocks. One on another machine is outside. One of this machine that has closed its end, or whose process
     /// cannot be found, is untraceable.
     pub fn origin(self) -> Origin {
@@ -108,6 +124,7 @@ mod tests {
         let own = TcpStream::connect(ours).unwrap();
         let mut child = Command::new("bash")
             .args(["-c", &format!("exec 3<>/dev/tcp/127.0.0.1/{}; cat; true", ours.port())])
+            .current_dir("/")
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
@@ -118,8 +135,12 @@ mod tests {
         assert_eq!(origin(of_own), Origin::Outside);
         // A child of this process, without a supervisor.
         assert_eq!(origin(of_child), Origin::Elsewhere);
+        let directory = |theirs| Ends { theirs, ours }.directory();
+        assert_eq!(directory(of_own), std::env::current_dir().ok());
+        assert_eq!(directory(of_child), Some(PathBuf::from("/")));
         drop(own);
         assert_eq!(origin(of_own), Origin::Untraceable, "it was closed, and nobody knows by whom");
+        assert_eq!(directory(of_own), None);
         drop(child.stdin.take());
         child.wait().unwrap();
     }

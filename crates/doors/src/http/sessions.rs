@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -84,7 +85,9 @@ async fn list(State(door): State<Door>) -> Json<SessionsBody> {
 }
 
 async fn create(State(door): State<Door>, peer: Peer, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
-    let mut wanted = wanted(body::json(body).await?)?;
+    let mut body: NewSessionRequest = body::json(body).await?;
+    let directory = directory(body.cwd.take(), peer.directory()).await.map_err(Fault::Invalid)?;
+    let mut wanted = wanted(body, directory)?;
     enter_creators(&*door.daemon, &*door.controller, peer.origin().await, &mut wanted)?;
     let Created { session, duplicate } = door.daemon.create(wanted).await?;
     let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
@@ -213,7 +216,7 @@ fn router_of(door: &Door, session: &Arc<Session>) -> Result<Router, Fault> {
     Ok(router)
 }
 
-fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
+fn wanted(body: NewSessionRequest, directory: PathBuf) -> Result<NewSession, Fault> {
     let agent = |agent| What::Agent {
         agent,
         model: body.model,
@@ -225,7 +228,7 @@ fn wanted(body: NewSessionRequest) -> Result<NewSession, Fault> {
         what: what(body.agent.map(agent), body.command).map_err(Fault::Invalid)?,
         name: body.name,
         team: body.team,
-        directory: directory(body.cwd).map_err(Fault::Invalid)?,
+        directory,
         size: match body.size {
             Some(size) => {
                 size.parse().map_err(|error: wh_core::terminal::InvalidSize| Fault::Invalid(error.to_string()))?

@@ -217,7 +217,9 @@ async fn create(door: &Door, create: Create, caller: &Caller, teams: &BTreeSet<S
         let message = format!("a session of team {team:?} needs the token of one of its members");
         return Err(Failure::new(ErrorCode::Unauthorized, message));
     }
-    let directory = directory(create.cwd).map_err(invalid)?;
+    let opener = caller.opener.clone();
+    let callers = async { tokio::task::spawn_blocking(move || opener.directory()).await.ok().flatten() };
+    let directory = directory(create.cwd, callers).await.map_err(invalid)?;
     let size = match create.size {
         Some(size) => {
             Size::new(size.width, size.height).ok_or_else(|| invalid("no terminal has this size".to_owned()))?

@@ -110,7 +110,7 @@ pub struct NewSessionRequest {
     /// Whose it shall be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
-    /// Its working directory, absolute; `/` when absent.
+    /// Its working directory, absolute; that of the calling process when absent, if it can be found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The size of its screen, as `120x40`.

@@ -106,7 +106,7 @@ pub struct Create {
     /// Whose it shall be; `default` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
-    /// Its working directory, absolute; `/` when absent.
+    /// Its working directory, absolute; that of the calling process when absent, if it can be found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The size of its terminal.

@@ -2,12 +2,13 @@
 //! each of them.
 
 use std::net::TcpStream;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tungstenite::Message;
 use tungstenite::client::IntoClientRequest;
-use wh_testkit::PATIENCE;
 use wh_testkit::http::Request;
+use wh_testkit::{PATIENCE, tools};
 
 use super::House;
 
@@ -47,6 +48,9 @@ fn sessions_are_made_renamed_ended_and_forgotten() {
     let made = house.post("/sessions", json!({ "agent": "demo", "name": "a", "arguments": ["--pace", "0"] }));
     assert_eq!(made.status, 201, "{}", made.text());
     let id = made.json()["session_id"].as_str().unwrap().to_owned();
+    let own = std::env::current_dir().unwrap();
+    assert_eq!(made.json()["cwd"].as_str(), own.to_str(), "the caller's directory");
+    assert_eq!(house.talk().ask("create", &json!({ "command": ["true"] }))["payload"]["session"]["cwd"], json!(own));
     for (body, status, error) in [
         (json!({ "agent": "demo", "name": "a" }), 409, "Name taken"),
         (json!({ "agent": "demo", "name": "a b" }), 400, "Invalid name"),
@@ -122,6 +126,30 @@ fn every_path_of_a_single_runs_door_is_below_each_session() {
         assert!(own.iter().any(|one| *one == path), "{path} in {own:?}");
     }
     assert!(house.get("/docs").text().contains("/sessions/{session}"));
+}
+
+#[test]
+fn a_session_without_a_directory_is_refused_if_the_callers_is_not_known() {
+    if !tools::present(&["bash"]) {
+        return;
+    }
+    let house = House::new();
+    let directory = tempfile::tempdir().unwrap();
+    let body = r#"{"command":["cat"],"name":"nowhere"}"#;
+    let request = format!(
+        "POST /sessions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n{body}",
+        house.token(),
+        body.len()
+    );
+    let script = r#"rmdir "$PWD"; exec 3<>/dev/tcp/127.0.0.1/"$1"; printf %s "$2" >&3; cat <&3"#;
+    let asked = Command::new("bash")
+        .args(["-c", script, "bash", &house.port().to_string(), &request])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    let answer = String::from_utf8(asked.stdout).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("give cwd, an absolute path"), "{answer}");
+    assert_eq!(house.get("/sessions/nowhere").status, 404);
 }
 
 #[test]

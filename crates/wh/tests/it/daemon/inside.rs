@@ -231,7 +231,7 @@ echo "person: $("$WH" new --person -- true 2>&1 | tr '\n' ' ')"
     if nix::unistd::geteuid().is_root() {
         let answer = stage.0.post("/sessions/foreign/control/answer", json!({ "id": foreign, "option": "yes" }));
         assert_eq!((answer.status, &answer.json()["error"]), (403, &json!("Untraceable caller")), "{}", answer.text());
-        let create = stage.0.post("/sessions", json!({ "command": ["true"], "person": true }));
+        let create = stage.0.post("/sessions", json!({ "command": ["true"], "person": true, "cwd": "/" }));
         assert_eq!((create.status, &create.json()["error"]), (403, &json!("Not outside")), "{}", create.text());
     }
 
