@@ -4,14 +4,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use wh_wire::claude::{Incoming, Outgoing, decode};
+use wh_wire::claude::{Incoming, Message, Outgoing, decode};
 
 fuzz_target!(|line: &[u8]| {
     let incoming = decode(line);
     if serde_json::from_slice::<Map<String, Value>>(line).is_ok() {
         match incoming {
             Ok(Incoming::Noise) | Err(_) => panic!("a JSON object was lost"),
-            Ok(Incoming::Unknown(unknown)) => {
+            Ok(Incoming::Message(Message::Unknown(unknown))) => {
                 assert_eq!(unknown.raw.text().as_bytes(), line.trim_ascii());
                 assert!(unknown.raw.value().is_some());
             }

@@ -11,8 +11,7 @@ use serde_json::Value;
 use wh_pipe::Closed;
 use wh_pipe::link::{self, Codec, Decoded, Encoded, Gone, Inbound, Link, Role};
 use wh_wire::claude::{
-    Answer, Ask, DecodeError, Incoming, Message, Outgoing, Refusal, Request, Response, Unknown, UserInput, decode,
-    request_id,
+    Answer, Ask, DecodeError, Incoming, Message, Outgoing, Refusal, Request, Response, UserInput, decode, request_id,
 };
 
 use crate::chance::random;
@@ -23,7 +22,7 @@ use crate::options::Options;
 /// What comes from Claude Code, in its order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A part of the conversation, or about it.
+    /// A part of the conversation, or about it. A frame of a kind that is not known is [`Message::Unknown`].
     Message(Message),
     /// It asks something and waits for an [answer](Connection::answer). Only with
     /// [`forward_asks`](Options::forward_asks).
@@ -37,8 +36,6 @@ pub enum Event {
     },
     /// A line that is no JSON.
     Unreadable(DecodeError),
-    /// A frame that this version of ours does not know.
-    Unknown(Unknown),
     /// It is gone; nothing comes after this.
     Closed(Closed),
 }
@@ -111,7 +108,6 @@ impl Codec for StreamJson {
                 Decoded::Withdrawal(request_id.clone(), Event::Withdrawn(request_id))
             }
             Ok(Incoming::Noise | Incoming::KeepAlive) => Decoded::Nothing,
-            Ok(Incoming::Unknown(unknown)) => Decoded::Message(Event::Unknown(unknown)),
             Err(error) => Decoded::Message(Event::Unreadable(error)),
         }
     }

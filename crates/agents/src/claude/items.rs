@@ -85,7 +85,7 @@ impl Items {
         }
         match message.event {
             StreamEvent::MessageStart(message) => {
-                self.growing = Some((message.id, HashMap::new()));
+                self.growing = Some((message.id.unwrap_or_default(), HashMap::new()));
                 Vec::new()
             }
             StreamEvent::BlockStart { index, block } => self.begin(index, block),
@@ -143,7 +143,7 @@ impl Items {
             return Vec::new();
         }
         let mut reports: Vec<Report> = message.supersedes.iter().flat_map(|frame| self.retract(frame)).collect();
-        let id = message.message.id;
+        let id = message.message.id.or_else(|| message.uuid.clone()).unwrap_or_default();
         let mut made = Vec::new();
         for block in message.message.content {
             let (kind, text) = match block {

@@ -52,7 +52,7 @@ async fn lines_of_no_sense_are_told_or_ignored_and_the_conversation_goes_on() {
     let (_connection, mut events) = fake.connection().await;
     assert!(matches!(next(&mut events).await, Event::Unreadable(_)));
     for kind in [Some("\u{fffd}\u{fffd}"), None, Some("control_response"), Some("assistant")] {
-        let Event::Unknown(unknown) = next(&mut events).await else { panic!("{kind:?}") };
+        let Event::Message(Message::Unknown(unknown)) = next(&mut events).await else { panic!("{kind:?}") };
         assert_eq!(unknown.kind.as_deref(), kind);
     }
     assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));

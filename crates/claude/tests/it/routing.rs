@@ -52,7 +52,9 @@ async fn messages_pass_through_in_their_order() {
     assert!(matches!(next(&mut events).await, Event::Message(Message::System(System::Status(_)))));
     assert!(matches!(next(&mut events).await, Event::Message(Message::Stream(_))));
     assert!(matches!(next(&mut events).await, Event::Message(Message::Assistant(_))));
-    let Event::Unknown(unknown) = next(&mut events).await else { panic!("a frame that nobody knows") };
+    let Event::Message(Message::Unknown(unknown)) = next(&mut events).await else {
+        panic!("a frame that nobody knows")
+    };
     assert_eq!(unknown.kind.as_deref(), Some("from_tomorrow"));
     let Event::Message(Message::Result(result)) = next(&mut events).await else { panic!("a result") };
     assert_eq!(result.result.as_deref(), Some("three"));

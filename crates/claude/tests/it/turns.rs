@@ -32,6 +32,26 @@ async fn two_prompts_are_two_turns() {
 }
 
 #[tokio::test]
+async fn a_frame_of_a_kind_that_is_not_known_is_part_of_the_turn() {
+    let fake = Fake::new(
+        r#"hello
+        expect '"one"'
+        say '{"type":"system","subtype":"hook_started","hook_name":"Stop"}'
+        say '{"type":"from_tomorrow","more":1}'
+        say '{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"no id"}]}}'
+        result r1"#,
+    );
+    let mut client = fake.client().await;
+    let mut turn = soon(client.prompt("one")).await.unwrap();
+    let Some(Ok(Message::Unknown(frame))) = soon(turn.next()).await else { panic!("a system frame") };
+    assert_eq!((frame.kind.as_deref(), frame.subtype.as_deref()), (Some("system"), Some("hook_started")));
+    assert_eq!(frame.raw.value().unwrap()["hook_name"], "Stop");
+    let Some(Ok(Message::Unknown(frame))) = soon(turn.next()).await else { panic!("a frame of another kind") };
+    assert_eq!((frame.kind.as_deref(), frame.subtype.as_deref()), (Some("from_tomorrow"), None));
+    assert_eq!(soon(turn.text()).await.unwrap(), "no id");
+}
+
+#[tokio::test]
 async fn the_text_is_all_that_was_said() {
     let fake = Fake::new("hello; expect '\"user\"'; words first; words ' and more'; result r1");
     let mut client = fake.client().await;

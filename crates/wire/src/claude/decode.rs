@@ -33,10 +33,8 @@ pub enum Incoming {
     },
     /// The agent is alive.
     KeepAlive,
-    /// Part of the conversation, or about it.
+    /// Part of the conversation, or about it; or of a kind that is not known.
     Message(Message),
-    /// Something else, whole.
-    Unknown(Unknown),
 }
 
 /// A frame of a kind or of a shape that is not known.
@@ -93,7 +91,7 @@ pub fn decode(line: &[u8]) -> Result<Incoming, DecodeError> {
     }
     let raw: Json = serde_json::from_str(&text)?;
     let Head { kind, subtype } = read(&text).unwrap_or_default();
-    Ok(Incoming::Unknown(Unknown { kind, subtype, raw }))
+    Ok(Incoming::Message(Message::Unknown(Box::new(Unknown { kind, subtype, raw }))))
 }
 
 /// Most frames begin with their type and are read in one pass. For the others it is looked for first: that is faster than to

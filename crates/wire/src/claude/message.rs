@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{
     content::{ContentBlock, blocks},
+    decode::Unknown,
     json::{Json, lax, or_default},
     result::TurnResult,
     stream::StreamMessage,
@@ -37,6 +38,8 @@ pub enum Message {
     CommandLifecycle(CommandLifecycle),
     /// What the person might say next.
     PromptSuggestion(PromptSuggestion),
+    /// A frame of a kind or of a shape that is not known, whole.
+    Unknown(Box<Unknown>),
 }
 
 /// What the model said. Frames with the same `message.id` are one message.
@@ -65,8 +68,8 @@ pub struct AssistantMessage {
 /// A message of the Messages API.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ApiMessage {
-    /// Its id.
-    pub id: String,
+    /// Its id; Claude Code has always sent one.
+    pub id: Option<String>,
     /// The model.
     pub model: Option<String>,
     /// Its blocks.

@@ -64,11 +64,12 @@ pub struct TaskUpdated {
     /// Its id.
     pub task_id: String,
     /// What is different.
+    #[serde(default, deserialize_with = "or_default")]
     pub patch: TaskPatch,
 }
 
 /// What is different about a task.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct TaskPatch {
     /// `pending`, `running`, `completed`, `failed`, `killed` or `paused`.
     pub status: Option<String>,

@@ -18,9 +18,6 @@ impl ClaudeProtocol {
             Event::Ask(ask) => self.asked(ask, steps),
             Event::Withdrawn(id) => steps.push(Step::Withdraw(id)),
             Event::Unreadable(error) => steps.warn(format!("{error}; it was passed over")),
-            Event::Unknown(unknown) => {
-                tracing::debug!(kind = ?unknown.kind, subtype = ?unknown.subtype, "an unknown frame");
-            }
             // These are events of the link.
             Event::Skipped { .. } | Event::Closed(_) => {}
         }
@@ -66,6 +63,9 @@ impl ClaudeProtocol {
             | Message::ToolProgress(_)
             | Message::ToolUseSummary(_)
             | Message::PromptSuggestion(_) => {}
+            Message::Unknown(unknown) => {
+                tracing::debug!(kind = ?unknown.kind, subtype = ?unknown.subtype, "an unknown frame");
+            }
         }
     }
 

@@ -278,6 +278,7 @@ fn every_system_frame_that_we_use_is_read() {
     );
     assert!(matches!(frame("task_updated", json!({"task_id": "t", "patch": {"status": "killed"}})),
         System::TaskUpdated(it) if it.patch.status.as_deref() == Some("killed")));
+    assert!(matches!(frame("task_updated", json!({"task_id": "t"})), System::TaskUpdated(it) if it.task_id == "t"));
     assert!(
         matches!(frame("task_notification", json!({"task_id": "t", "status": "completed", "output_file": "/o", "summary": "done"})),
         System::TaskNotification(it) if it.summary == "done")

@@ -35,7 +35,10 @@ fn deep_nesting_neither_overflows_nor_loses_the_frame() {
         let line = format!(r#"{{"type":"new","deep":{deep}}}"#);
         assert_eq!(unknown(decode(line.as_bytes()).unwrap()).raw.text(), line);
         let line = format!(r#"{{"deep":{deep},"type":"keep_alive"}}"#);
-        assert!(matches!(decode(line.as_bytes()).unwrap(), Incoming::KeepAlive | Incoming::Unknown(_)));
+        assert!(matches!(
+            decode(line.as_bytes()).unwrap(),
+            Incoming::KeepAlive | Incoming::Message(Message::Unknown(_))
+        ));
         let line = format!(
             r#"{{"type":"control_request","request_id":"q","request":{{"subtype":"can_use_tool","tool_name":"t","input":{deep}}}}}"#
         );
@@ -173,7 +176,7 @@ proptest! {
     fn valid_objects_are_never_an_error_and_never_lost(object in any_object(any_json())) {
         let line = serde_json::to_string(&object).unwrap();
         match decode(line.as_bytes()) {
-            Ok(Incoming::Unknown(unknown)) => prop_assert_eq!(unknown.raw.text(), line),
+            Ok(Incoming::Message(Message::Unknown(unknown))) => prop_assert_eq!(unknown.raw.text(), line),
             Ok(Incoming::Noise) | Err(_) => prop_assert!(false, "lost: {}", line),
             Ok(_) => {}
         }

@@ -6,7 +6,7 @@ mod garbage;
 mod outgoing;
 
 use serde_json::Value;
-use wh_wire::claude::{Incoming, Unknown, decode};
+use wh_wire::claude::{Incoming, Message, Unknown, decode};
 
 /// The lines of both captures: true if they come from the agent.
 fn captured() -> Vec<(bool, &'static str)> {
@@ -27,7 +27,7 @@ fn read(frame: Value) -> Incoming {
 
 fn unknown(incoming: Incoming) -> Unknown {
     match incoming {
-        Incoming::Unknown(unknown) => unknown,
+        Incoming::Message(Message::Unknown(unknown)) => *unknown,
         known => panic!("known: {known:?}"),
     }
 }
