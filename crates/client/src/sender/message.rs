@@ -102,10 +102,14 @@ pub fn new_request_id() -> String {
     }
 }
 
+/// Added to the timeout for each MiB of a text: it is written to a file, read by the daemon and hashed on both sides.
+const TIMEOUT_MS_PER_MIB: u64 = 1000;
+
 /// How patiently messages of one kind are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tries {
-    /// How long an acknowledgement is waited for, and likewise what is asked for before the message.
+    /// How long an acknowledgement is waited for, and likewise what is asked for before the message; a second more for each
+    /// MiB of text.
     pub timeout: Duration,
     /// How often it is tried again: when nothing is heard, the line breaks or the daemon is busy.
     pub retries: u32,
@@ -120,6 +124,12 @@ impl Default for Tries {
 }
 
 impl Tries {
+    /// The timeout for a message with a text of this length.
+    pub(super) fn timeout_for(&self, bytes: usize) -> Duration {
+        let more = (bytes as u64).saturating_mul(TIMEOUT_MS_PER_MIB) >> 20;
+        self.timeout.saturating_add(Duration::from_millis(more))
+    }
+
     /// The pause before this retry, the first being 0.
     pub fn pause(&self, retry: u32) -> Duration {
         self.backoff.saturating_mul(2_u32.saturating_pow(retry.min(16)))
@@ -138,6 +148,14 @@ mod tests {
         assert_eq!(tries.pause(u32::MAX), tries.pause(16));
         let default = Tries::default();
         assert_eq!((default.timeout, default.retries, default.pause(0)), (Duration::from_secs(2), 1, default.backoff));
+    }
+
+    #[test]
+    fn a_long_text_has_more_time() {
+        let tries = Tries::default();
+        assert_eq!(tries.timeout_for(0), Duration::from_secs(2));
+        assert_eq!(tries.timeout_for(3 << 19), Duration::from_millis(3500));
+        assert_eq!(tries.timeout_for(16 << 20), Duration::from_secs(18));
     }
 
     #[test]

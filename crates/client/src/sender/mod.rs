@@ -156,10 +156,11 @@ impl Sender {
             request_id: message.request_id.clone(),
             ..ControlKey::default()
         };
+        let timeout = tries.timeout_for(message.wish.text().map_or(0, str::len));
         let mut course = Course { sender: self, message, key, ready: None, sent: 0 };
         let mut tried = 0;
         loop {
-            let outcome = course.once(tries.timeout).await;
+            let outcome = course.once(timeout).await;
             let again = match &outcome {
                 Ok(ack) => may_come_again(ack.result),
                 Err(error) => error.may_pass(),

@@ -38,14 +38,19 @@ impl Times {
         let sent = SystemTime::from(sent);
         match now.duration_since(sent) {
             Ok(age) if age > self.max_age => {
-                Err(Refused::TooOld { age: age.as_secs(), allowed: self.max_age.as_secs() })
+                Err(Refused::TooOld { age: rounded_up(age), allowed: self.max_age.as_secs() })
             }
             Err(ahead) if ahead.duration() > self.max_skew => {
-                Err(Refused::Ahead { by: ahead.duration().as_secs(), allowed: self.max_skew.as_secs() })
+                Err(Refused::Ahead { by: rounded_up(ahead.duration()), allowed: self.max_skew.as_secs() })
             }
             _ => Ok(()),
         }
     }
+}
+
+/// Whole seconds, never fewer than there are: 300.4 s are more than the 300 s that are allowed.
+fn rounded_up(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
 /// How long a text may be, in bytes.
@@ -66,9 +71,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether an inline text may be so long; what its sender should be warned of.
-    pub fn check_inline(&self, bytes: usize) -> Result<Option<String>, Refused> {
-        if bytes == 0 {
+    /// Refuses an inline text that is blank or too long; gives what its sender should be warned of.
+    pub fn check_inline(&self, text: &str) -> Result<Option<String>, Refused> {
+        let bytes = text.len();
+        if text.trim().is_empty() {
             Err(Refused::Empty)
         } else if bytes > self.hard {
             Err(Refused::TooLong { bytes, allowed: self.hard })

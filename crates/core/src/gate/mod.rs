@@ -87,12 +87,12 @@ impl Gate {
     fn check_text(&self, action: &ControlAction) -> Result<Option<String>, Refused> {
         match action {
             ControlAction::Stdin(stdin) => match &stdin.content {
-                ControlContent::Inline(text) => self.limits.check_inline(text.len()),
+                ControlContent::Inline(text) => self.limits.check_inline(text),
                 ControlContent::Reference(reference) => self.limits.check_reference(reference).map(|()| None),
             },
             ControlAction::Interrupt => Ok(None),
             ControlAction::Answer(answer) => match &answer.text {
-                Some(text) => self.limits.check_inline(text.len()),
+                Some(text) => self.limits.check_inline(text),
                 None => Ok(None),
             },
         }

@@ -123,6 +123,9 @@ fn a_message_is_taken_from_its_skew_to_its_age_and_not_a_second_outside() {
     }
     assert_eq!(admit(at(601)).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
     assert_eq!(admit(at(-301)).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
+    let moment = std::time::Duration::from_millis(1);
+    assert_eq!(admit(at(600) + moment).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
+    assert_eq!(admit(at(-300) - moment).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
 }
 
 #[test]
@@ -143,6 +146,7 @@ fn limits_count_bytes_and_hold_to_the_byte() {
     let bytes = (1 << 20) + 2;
     assert_eq!(admit(typed(&"ä".repeat(bytes / 2))), Err(Refused::TooLong { bytes, allowed: 1 << 20 }));
     assert_eq!(admit(typed("")), Err(Refused::Empty));
+    assert_eq!(admit(typed(" \n\t")), Err(Refused::Empty));
     assert_eq!(admit(reference("x", 0)), Err(Refused::Empty));
     assert!(admit(reference("x", 16 << 20)).is_ok());
     let bytes = (16 << 20) + 1;

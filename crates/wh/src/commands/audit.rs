@@ -110,7 +110,8 @@ fn words(record: &Record) -> String {
     line.extend(text("timestamp"));
     line.extend(text("action"));
     line.extend(text("result"));
-    for label in ["request_id", "retry_of", "sender", "team", "session_id", "error", "detail"] {
+    line.extend(record.0.get("duplicate").filter(|value| **value == true).map(|_| "duplicate".to_owned()));
+    for label in ["request_id", "retry_of", "sender", "team", "session_id", "agent_id", "error", "detail"] {
         line.extend(text(label).map(|value| format!("{label}={value}")));
     }
     line.join("  ") + "\n"

@@ -110,7 +110,8 @@ pub struct How {
     #[arg(long = "as", value_name = "MEMBER", default_value = "local", env = "WH_MEMBER")]
     pub member: String,
 
-    /// How long an acknowledgement is waited for, in seconds; and as long at most for what is asked before the message
+    /// How long an acknowledgement is waited for, in seconds, and a second more for each MiB of text; and as long at most for what is
+    /// asked before the message
     #[arg(long, value_name = "SECS", default_value_t = 2.0)]
     pub timeout: f64,
 

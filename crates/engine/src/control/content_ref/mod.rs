@@ -90,7 +90,9 @@ impl References {
         if !digest(&bytes).eq_ignore_ascii_case(&reference.sha256) {
             return Err(ReferenceProblem::Digest);
         }
-        String::from_utf8(bytes).map_err(|error| ReferenceProblem::NotUtf8(error.utf8_error().valid_up_to()))
+        let text =
+            String::from_utf8(bytes).map_err(|error| ReferenceProblem::NotUtf8(error.utf8_error().valid_up_to()))?;
+        if text.trim().is_empty() { Err(ReferenceProblem::Blank) } else { Ok(text) }
     }
 
     /// The names from the folder to the file. The first is the team.

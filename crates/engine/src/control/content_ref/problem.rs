@@ -62,6 +62,9 @@ pub enum ReferenceProblem {
     /// It is no text.
     #[error("content_ref: the file is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
+    /// There is nothing but white space in it.
+    #[error("content_ref: the text is blank")]
+    Blank,
     /// It may not be used any more.
     #[error("content_ref: expired at {0}")]
     Expired(String),
@@ -88,6 +91,7 @@ impl ReferenceProblem {
             Self::Size { .. } | Self::TooLong { .. } => "ref_size",
             Self::Digest => "ref_digest",
             Self::NotUtf8(_) => "ref_not_utf8",
+            Self::Blank => "empty",
             Self::Expired(_) | Self::NoTime(_) => "ref_expired",
         }
     }

@@ -47,9 +47,10 @@ fn what_interrupts_nothing_and_says_nothing_has_used_nothing_up() {
     let agent = house.demo("a", 0);
     let blank = with(stdin(&agent, "blank", " "), json!({ "interrupt": true }));
     for _ in 0..2 {
-        let ack = house.control(&blank);
-        assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("rejected"), &json!(false)), "{ack}");
+        is(&house.control(&blank), "rejected", false, "empty");
     }
+    let program = house.create(json!({ "command": ["cat"], "name": "cat" }));
+    is(&house.control(&stdin(&program, "blank", " \n")), "rejected", false, "empty");
 }
 
 #[test]

@@ -131,6 +131,8 @@ fn every_attack_is_refused_in_words_of_its_own() {
     let binary =
         json!({ "path": desk.at("binary"), "size_bytes": binary.len(), "sha256": hex(&binary), "mime": "text/plain" });
     refused("binary", binary, "ref_not_utf8", "not UTF-8");
+    fs::write(desk.at("blank.txt"), " \n").unwrap();
+    refused("blank", reference(&desk.at("blank.txt"), " \n"), "empty", "blank");
     if nix::unistd::geteuid().is_root() {
         mknod(&desk.at("zero"), SFlag::S_IFCHR, Mode::S_IRWXU, nix::sys::stat::makedev(1, 5)).unwrap();
         refused("device", reference(&desk.at("zero"), TEXT), "ref_unreadable", "a device");

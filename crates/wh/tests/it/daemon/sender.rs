@@ -222,6 +222,23 @@ fn an_acknowledgement_of_another_message_does_not_count() {
 }
 
 #[test]
+fn a_long_text_has_more_time_to_be_acknowledged() {
+    let house = House::empty([]);
+    let fake = Fake::new(&house, |request| {
+        if request["command"] == "control" {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        usual(request)
+    });
+    let file = house.work().join("long.txt");
+    fs::write(&file, "x".repeat(1 << 20)).unwrap();
+    let mut send = house.wh(&["control", "send", "a", "-", "--timeout", "0.1", "--retries", "0"]);
+    let sent = send.stdin(fs::File::open(&file).unwrap()).output().unwrap();
+    assert!(sent.status.success(), "{sent:?}");
+    assert_eq!(fake.heard("control").len(), 1);
+}
+
+#[test]
 fn a_repetition_from_the_command_line_keeps_name_and_time() {
     let house = House::empty([]);
     let mut messages = 0;
@@ -407,7 +424,12 @@ fn everything_that_a_sender_meets_is_in_its_account() {
     assert_eq!((&records[0]["retry_of"], &records[0]["message_text"]), (&json!("r3"), &Value::Null));
     let heard = eventually("it is written down", || Some(house.audit("r4")).filter(|all| all.len() == 5));
     assert_eq!(heard[0]["retry_of"], "r3");
-    assert!(house.ok(&["audit", "--request-id", "r4"]).contains("request_id=r4  retry_of=r3  sender=local"));
+    let printed = house.ok(&["audit", "--request-id", "r4"]);
+    assert!(printed.contains("request_id=r4  retry_of=r3  sender=local"), "{printed}");
+    assert!(printed.lines().all(|line| line.contains("agent_id=demo:")), "{printed}");
+    let duplicates = printed.lines().filter(|line| line.contains("  ok  duplicate  ")).count();
+    assert_eq!(duplicates, heard.iter().filter(|record| record["duplicate"] == true).count(), "{printed}");
+    assert!(duplicates > 0, "{printed}");
     // At the receiver what has not the shape of a message was a request all the same.
     house.control(&with(stdin(&session, "r5", "x"), json!({ "sent_at": null })));
     let heard = eventually("it is written down", || Some(house.audit("r5")).filter(|all| all.len() == 2));
