@@ -208,14 +208,20 @@ pub(super) fn is_message(item: &Item) -> bool {
     item.progress != Progress::Retracted && !matches!(item.body, Body::Act { .. })
 }
 
-/// How long the item at this place took: until the same participant went on, or until its turn was over.
+/// Duration of the thought at this place: from its start to the next item of its turn by the same participant, or to the
+/// end of its turn, whichever is first. A thought that was cut ended with its turn.
 pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration> {
     /// So many items are looked at; what comes later says nothing about this one.
     const NEAR: usize = 8;
     if !matches!(item.body, Body::Thought { .. }) || item.progress == Progress::Growing {
         return None;
     }
-    let next = (place + 1..=place + NEAR).filter_map(|place| state.items.at(place)).find(|next| next.from == item.from);
-    let end = || item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
-    next.map(|next| next.at).or_else(end)?.duration_since(item.at).ok()
+    let mut later = (place + 1..=place + NEAR).filter_map(|place| state.items.at(place));
+    let next = later.find(|next| next.from == item.from && next.turn == item.turn).map(|next| next.at);
+    let end = item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
+    let over = match item.progress {
+        Progress::Cut => end,
+        _ => next.into_iter().chain(end).min(),
+    };
+    over?.duration_since(item.at).ok()
 }

@@ -141,6 +141,21 @@ fn thoughts() {
     }));
 }
 
+#[test]
+fn the_duration_of_an_interrupted_thought_is_fixed() {
+    let mut bench = Bench::new(80, 20);
+    let turn = TurnId::from("turn-1");
+    let started = Event::TurnStarted { turn: turn.clone(), by: "demo".into(), prompt: "i0".into() };
+    bench.state.apply(&started, at(0));
+    let thought = Body::Thought { text: "Let me see.".to_owned(), action: None, tokens: None };
+    bench.put("demo", 1, thought, Progress::Growing);
+    bench.state.apply(&Event::TurnEnded(turn, Outcome::Cancelled, Tally::default()), at(3));
+    let expected = " ◇ demo thought for 2s (interrupted)";
+    assert_eq!(bench.whole(), [expected]);
+    bench.put("demo", 40, text("much later"), Progress::Done);
+    assert_eq!(bench.whole()[0], expected);
+}
+
 fn call(status: ToolStatus, title: &str, input: Value, output: Vec<Output>) -> Body {
     let (name, title) = ("shell".to_owned(), title.to_owned());
     Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output })
