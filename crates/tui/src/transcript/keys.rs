@@ -126,29 +126,41 @@ impl Transcript {
 pub(super) struct Window {
     /// Its first line; `None` follows the end.
     pub top: Option<Place>,
+    /// Number of the notice at the end that is shown from its beginning.
+    pub opened: Option<u64>,
     pub selected: Option<Found>,
     pub navigating: bool,
     pub rows: usize,
 }
 
 impl Window {
+    /// The first line that is shown.
+    pub(super) fn start(&self, pages: &mut Pages<'_>) -> Place {
+        self.top.unwrap_or_else(|| {
+            let end = pages.last_page(self.rows);
+            self.opened.and_then(|number| pages.notice_at_end(number)).map_or(end, |notice| notice.min(end))
+        })
+    }
+
     /// A window that shows the end shows nothing beyond it, and follows it unless somebody reads.
     pub(super) fn settle(&mut self, pages: &mut Pages<'_>) {
         match self.top {
             Some(top) if pages.shows_end(top, self.rows) => {
                 self.top = self.navigating.then(|| pages.last_page(self.rows));
             }
-            None if self.navigating => self.top = Some(pages.last_page(self.rows)),
+            None if self.navigating => self.top = Some(self.start(pages)),
             _ => {}
         }
     }
 
     pub(super) fn go(&mut self, pages: &mut Pages<'_>, motion: Motion) {
+        let start = self.start(pages);
+        self.opened = None;
         match motion {
-            Motion::Lines(lines) => self.scroll(pages, lines),
+            Motion::Lines(lines) => self.scroll(pages, start, lines),
             Motion::Pages(count) => {
                 let page = isize::try_from(self.rows.saturating_sub(2).max(1)).unwrap_or(isize::MAX);
-                self.scroll(pages, page.saturating_mul(count));
+                self.scroll(pages, start, page.saturating_mul(count));
             }
             Motion::Home => self.top = Some(Place { index: 0, line: 0 }),
             Motion::End => {
@@ -173,14 +185,9 @@ impl Window {
         }
     }
 
-    fn scroll(&mut self, pages: &mut Pages<'_>, lines: isize) {
-        let top = match self.top {
-            Some(top) => top,
-            None if lines > 0 => return,
-            None => pages.last_page(self.rows),
-        };
+    fn scroll(&mut self, pages: &mut Pages<'_>, from: Place, lines: isize) {
         let by = lines.unsigned_abs();
-        self.top = Some(if lines < 0 { pages.up(top, by) } else { pages.down(top, by) });
+        self.top = Some(if lines < 0 { pages.up(from, by) } else { pages.down(from, by) });
     }
 
     /// Selects the next message in a direction; the newest in view if none is selected.

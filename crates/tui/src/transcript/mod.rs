@@ -85,6 +85,11 @@ pub struct Transcript {
     cache: Cache,
     /// The first line of the window; `None` follows the end.
     held: Option<Anchor>,
+    /// Number of the last item when the window was last arranged.
+    newest: Option<u64>,
+    /// Number of the last item if it is a notice that is read from its beginning, and not from its end. Any motion ends
+    /// that, and so does the next item.
+    opened: Option<u64>,
     /// Which message is selected. While there is none yet, navigation has only just begun.
     selected: Option<Found>,
     navigating: bool,
@@ -118,6 +123,8 @@ impl Transcript {
             folds: Folds::default(),
             cache: Cache::default(),
             held: None,
+            newest: None,
+            opened: None,
             selected: None,
             navigating: false,
             motions: Vec::new(),
@@ -144,6 +151,7 @@ impl Transcript {
     pub fn follow(&mut self) {
         self.motions.clear();
         self.held = None;
+        self.opened = None;
         self.selected = None;
         self.navigating = false;
     }
@@ -159,9 +167,9 @@ impl Transcript {
         self.navigating
     }
 
-    /// Whether the window followed the end when it was last drawn or arranged.
+    /// True if the window showed the end when it was last drawn or arranged, and follows it.
     pub fn following(&self) -> bool {
-        self.held.is_none()
+        self.held.is_none() && self.below == 0
     }
 
     /// How many lines were below the window when it was last drawn or arranged: counted where they are few, estimated
@@ -216,8 +224,13 @@ impl Transcript {
         }
         let mut pages = pages(&self.shown, &mut self.folds, &mut self.cache, &self.reader, area.width, state, look);
         let rows = usize::from(area.height);
+        let newest = pages.shown.len().checked_sub(1).and_then(|index| pages.shown.at(index));
+        if std::mem::replace(&mut self.newest, newest) != newest {
+            self.opened = newest;
+        }
         let mut window = keys::Window {
             top: self.held.as_ref().map(|anchor| resolved(&mut pages, anchor)),
+            opened: self.opened,
             selected: self.selected.take(),
             navigating: self.navigating,
             rows,
@@ -227,12 +240,11 @@ impl Transcript {
             window.go(&mut pages, motion);
             window.settle(&mut pages);
         }
-        self.selected = window.selected;
-        self.navigating = window.navigating;
-        let top = window.top.unwrap_or_else(|| pages.last_page(rows));
+        let top = window.start(&mut pages);
+        (self.opened, self.navigating, self.selected) = (window.opened, window.navigating, window.selected);
         self.rows = pages.window(top, rows).into_iter().map(|place| row(&mut pages, place)).collect();
         let last = self.rows.last().map(|row| row.place);
-        self.below = last.filter(|_| window.top.is_some()).map_or(0, |last| pages.below(last));
+        self.below = last.map_or(0, |last| pages.below(last));
         self.top = Some(anchor(&mut pages, top));
         self.held = window.top.and_then(|_| self.top.clone());
     }

@@ -143,6 +143,15 @@ impl Pages<'_> {
         self.up(end, rows)
     }
 
+    /// First line of the last item, if it has this number and is a notice of several lines.
+    pub(super) fn notice_at_end(&mut self, number: u64) -> Option<Place> {
+        let index = self.shown.len().checked_sub(1)?;
+        let (last, item) = self.item(index)?;
+        let long = matches!(&item.body, Body::Notice { lines, .. } if lines.len() > 1);
+        let header = self.lines(index).filter(|_| long && last == number)?.header;
+        Some(Place { index, line: header })
+    }
+
     /// Whether a window of so many rows that begins here shows the end.
     pub(super) fn shows_end(&mut self, from: Place, rows: usize) -> bool {
         self.down(from, rows).index >= self.count()

@@ -56,7 +56,27 @@ async fn help_begins_with_its_title() {
 }
 
 #[tokio::test]
-async fn a_refused_line_comes_back_with_the_reason() {
+async fn help_that_does_not_fit_is_shown_from_its_beginning() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("/help\r").await;
+    stage.sees("◇ Available Commands").await;
+    stage.sees("lines below").await;
+    // It can be read to its end and left there, and a message follows the end again.
+    stage.press(&["pagedown"]).await;
+    assert!(!stage.screen().contains("Available Commands"), "{}", stage.screen());
+    stage.press(&["ctrl+end"]).await;
+    stage.sees("Commands of demo").await;
+    assert!(!stage.screen().contains("lines below"), "{}", stage.screen());
+    stage.text("/ui board open\r/help\r").await;
+    stage.resize(120, 40).await;
+    stage.sees("◇ Available Commands").await;
+    stage.sees("Signal Board").await;
+    stage.text("hello\r").await;
+    stage.sees("◆ you ❯ hello").await;
+}
+
+#[tokio::test]
+async fn a_refused_line_leaves_the_composer_and_is_recorded() {
     let mut stage = Stage::new(100, 24).await;
     stage.text("/nonsense at all\r").await;
     stage.sees("Unknown command: /nonsense").await;
