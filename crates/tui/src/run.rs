@@ -198,9 +198,8 @@ impl Run {
                 Some((number, request, answer)) = self.asked.next(), if !self.asked.is_empty() => {
                     self.unanswered.retain(|(waiting, _)| *waiting != number);
                     self.catch_up().await?;
-                    self.app.answered(request, answer?, self.mirror.state(), SystemTime::now());
                     self.draw_by(Instant::now());
-                    Vec::new()
+                    self.app.answered(request, answer?, self.mirror.state(), SystemTime::now())
                 }
                 Some(looked) = self.looks.next(), if !self.looks.is_empty() => {
                     self.catch_up().await?;

@@ -83,6 +83,13 @@ pub enum Command {
         /// All of the line.
         line: String,
     },
+    /// Record that a slash command typed at the UI was refused, as the notice `system/refused`.
+    Refused {
+        /// The line as it was typed.
+        line: String,
+        /// Why it was refused.
+        reason: String,
+    },
     /// List the commands.
     Help,
     /// List who takes part.

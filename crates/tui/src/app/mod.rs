@@ -211,7 +211,13 @@ impl App {
     }
 
     /// The space has answered a request.
-    pub(crate) fn answered(&mut self, request: Request, answer: Result<Done, Refusal>, state: &State, now: SystemTime) {
+    pub(crate) fn answered(
+        &mut self,
+        request: Request,
+        answer: Result<Done, Refusal>,
+        state: &State,
+        now: SystemTime,
+    ) -> Vec<Act> {
         match answer {
             Ok(done) => {
                 let quiet = matches!(
@@ -223,6 +229,9 @@ impl App {
                 }
             }
             Err(refusal) => {
+                if let Some(line) = request.written.as_ref().filter(|written| submit::is_slash(written)) {
+                    return vec![submit::refused(line.clone(), refusal.to_string())];
+                }
                 self.warn(refusal.to_string(), now);
                 if let Some(written) = request.written
                     && self.composer.is_empty()
@@ -236,6 +245,7 @@ impl App {
                 }
             }
         }
+        Vec::new()
     }
 
     /// The files that an `@` may name.

@@ -14,7 +14,7 @@ impl App {
     pub(super) fn submit(&mut self, text: String, state: &State, now: SystemTime) -> Vec<Act> {
         self.transcript.follow();
         self.notice = None;
-        if text.trim_start().starts_with('/') {
+        if is_slash(&text) {
             // What is brought in is more than the space itself can do.
             if let ["/agent", agent] = text.split_whitespace().collect::<Vec<_>>()[..] {
                 return self.bring(agent.to_owned(), state);
@@ -28,17 +28,23 @@ impl App {
                 }
                 Ok(Slash::Ui(command)) => self.ui(command, state, now),
                 Ok(Slash::Space(command)) => vec![Act::Ask(Request { command, written: Some(text) })],
-                Err(mistake) => {
-                    self.warn(mistake.to_string(), now);
-                    self.composer.set_text(&text);
-                    Vec::new()
-                }
+                Err(mistake) => vec![refused(text, mistake.to_string())],
             };
         }
         let command =
             envelope(&text).unwrap_or_else(|| Command::Say { text: text.clone(), to: None, attachments: vec![] });
         vec![Act::Ask(Request { command, written: Some(text) })]
     }
+}
+
+/// Records a refused slash command in the conversation. The composer stays empty; Up brings the line back.
+pub(super) fn refused(line: String, reason: String) -> Act {
+    Act::Ask(Request { command: Command::Refused { line, reason }, written: None })
+}
+
+/// True for a line that is a slash command.
+pub(super) fn is_slash(text: &str) -> bool {
+    text.trim_start().starts_with('/')
 }
 
 /// An envelope written in JSON: an object with a `kind`.

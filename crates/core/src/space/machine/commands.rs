@@ -96,6 +96,11 @@ impl Space {
                 self.finish(id, Vec::new())
             }
             Command::OfAgent { name, line } => self.of_agent(by, id, &name, line),
+            Command::Refused { line, reason } => {
+                self.accept(id);
+                self.notice(Level::Warning, "refused", vec![format!("{}: {reason}", line.trim())]);
+                self.finish(id, Vec::new())
+            }
             Command::Help => {
                 let lines = slash::help(&self.agent_commands());
                 self.tell(id, "help", lines)
