@@ -256,6 +256,7 @@ fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
     bench.report(Report::Ended(turn, Outcome::Cancelled));
     assert_eq!(bench.space.state().questions().count(), 0);
     assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed("cancelled".into()), Activity::Idle));
+    assert_eq!(bench.kinds().last().unwrap(), "system/interrupted");
     let late = Command::Answer { question, answer: answer("yes") };
     assert!(matches!(bench.refused(late), Refusal::Closed(..)));
     assert_eq!(bench.refused(Command::Interrupt(None)), Refusal::NothingToInterrupt);
@@ -268,6 +269,7 @@ fn what_comes_after_the_end_of_its_turn_changes_nothing() {
     bench.report(Report::Grew { key: "a".into(), text: "half".into(), tokens: None });
     bench.report(Report::Ended(turn.clone(), Outcome::Cancelled));
     let before = bench.kinds();
+    assert_eq!(before.last().unwrap(), "chat", "what was cut is marked itself");
     bench.report(Report::Grew { key: "a".into(), text: " late".into(), tokens: None });
     bench.report(Report::Ended(turn, Outcome::Completed));
     assert_eq!(bench.kinds(), before);

@@ -208,8 +208,12 @@ impl Space {
             return;
         };
         (session.turn, session.own) = (None, false);
-        if let Outcome::Failed(reason) = &outcome {
-            self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]);
+        match &outcome {
+            Outcome::Completed => {}
+            // An item that is cut is marked as interrupted itself.
+            Outcome::Cancelled if self.has_unfinished(turn) => {}
+            Outcome::Cancelled => self.notice(Level::Info, "interrupted", vec![format!("{id}: interrupted")]),
+            Outcome::Failed(reason) => self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]),
         }
         let stage = match &outcome {
             Outcome::Completed => Stage::Finished,
@@ -222,6 +226,12 @@ impl Space {
         let (state, session) = (&self.state, self.sessions.get_mut(id));
         let open = |question: &ItemId| state.items.get(question).is_some_and(|item| item.open_question().is_some());
         session.into_iter().for_each(|session| session.questions.retain(|question, _| open(question)));
+    }
+
+    /// True if the turn has a text, a thought or a tool call that is not complete.
+    fn has_unfinished(&self, turn: &TurnId) -> bool {
+        let mut growing = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
+        growing.any(|item| matches!(item.body, Body::Text { .. } | Body::Thought { .. } | Body::Tool(_)))
     }
 
     fn acknowledged(&mut self, by: &ParticipantId, item: ItemId, granted: bool) {
