@@ -9,12 +9,13 @@ use ratatui::style::{Color, Modifier};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What is switched on when the terminal is taken: the alternate screen, pastes in markers, the mouse (presses and drags,
-/// in decimal), keys that can be told apart (kitty, flag 1). Focus is nothing that we show.
+/// in decimal), keys that can be told apart (kitty, flag 1), a bar as cursor: the caret's cell is inverse, and a block cursor
+/// on it would invert it back. Focus is nothing that we show.
 pub(crate) const ENTER: &str =
-    "\x1b[?1049h\x1b[?2004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[?1004l\x1b[>1u\x1b[?25l\x1b[0m\x1b[2J\x1b[H";
+    "\x1b[?1049h\x1b[?2004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[?1004l\x1b[>1u\x1b[6 q\x1b[?25l\x1b[0m\x1b[2J\x1b[H";
 
 /// All of it undone, in reverse.
-pub(crate) const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l";
+pub(crate) const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[0 q\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l";
 
 const BEGIN_UPDATE: &str = "\x1b[?2026h";
 const END_UPDATE: &str = "\x1b[?2026l";
