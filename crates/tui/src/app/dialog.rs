@@ -18,7 +18,7 @@ use crate::composer::{Composer, Outcome};
 use crate::view::Text;
 
 /// Whoever is writing when a question comes goes on writing until they pause for so long: no answer by accident.
-const PAUSE: Duration = Duration::from_millis(500);
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
 const HOW: &str = "Choose by number, or with ↑ ↓ and Enter; Esc interrupts";
 
@@ -73,9 +73,13 @@ pub(crate) struct Dialog {
     pub(crate) confirming: Option<Confirming>,
     /// Answered here, though the space has not said so yet.
     sent: BTreeSet<ItemId>,
-    /// Until then what is typed goes where it went before.
+    /// When a frame first showed the question.
+    drawn: Option<SystemTime>,
+    /// The person said by Tab or a click that they mean the question.
+    attended: bool,
+    /// What is typed goes to the composer until a frame is drawn after this time.
     held: Option<SystemTime>,
-    /// Until then nothing answers: it may have been meant for the question before.
+    /// Nothing answers until a frame is drawn after this time: it may have been meant for the question before.
     deaf: Option<SystemTime>,
     /// When the last question was closed that no other came after.
     closed: Option<SystemTime>,
@@ -148,14 +152,48 @@ impl Dialog {
             && self.selected == Some(question.options.len())
     }
 
-    /// How long typing still goes to the composer, because the person was writing when the question came.
-    pub(crate) fn held(&self, now: SystemTime) -> Option<Duration> {
-        time_left(self.held, now)
+    /// True while typing goes to the composer, because the person was writing when the question came.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.is_some()
     }
 
-    /// How long nothing answers yet, because the question has come in the place of another.
-    pub(crate) fn deaf(&self, now: SystemTime) -> Option<Duration> {
-        time_left(self.deaf, now)
+    /// True while nothing answers, because the question has come in the place of another.
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.deaf.is_some()
+    }
+
+    /// A frame is drawn. Only a frame ends the times in which typing is not for the question: input that waited while the
+    /// UI was busy was typed before the person could see that they had ended. Returns when the next of them ends.
+    pub(crate) fn frame(&mut self, now: SystemTime) -> Option<Duration> {
+        if self.drawn.is_some() || self.shown.is_none() {
+            self.held = self.held.filter(|until| *until > now);
+            self.deaf = self.deaf.filter(|until| *until > now);
+        } else {
+            self.drawn = Some(now);
+            self.held = self.held.map(|until| until.max(now + PAUSE));
+        }
+        [self.held, self.deaf].into_iter().filter_map(|until| time_left(until, now)).min()
+    }
+
+    /// True if a gesture is for the composer although a question is open: the person was writing when it came, or cannot
+    /// have read it yet. `drafting` says that the composer is not empty. At an empty composer a digit or Enter is never
+    /// for it, nor are several characters at once after the first frame: only a program types those.
+    pub(super) fn interrupts(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
+        if self.held.is_some() || self.attended || self.deaf.is_some() {
+            return self.held.is_some();
+        }
+        let begins = match (gesture, self.drawn) {
+            (Gesture::Text(typed), Some(_)) => is_one_key(typed) && !is_number(typed),
+            (Gesture::Text(typed), None) => !is_number(typed),
+            (Gesture::Paste(_), None) => true,
+            _ => false,
+        };
+        self.drawn.is_none_or(|drawn| drawn + PAUSE > now) && (drafting || begins)
+    }
+
+    /// True for a gesture that could answer a question that no frame has shown.
+    pub(super) fn answers_unseen(&self, gesture: &Gesture) -> bool {
+        self.drawn.is_none() && is_answer(gesture)
     }
 
     /// Goes to the next question if the one that was shown is closed. `writing` is when the draft was last written.
@@ -181,9 +219,10 @@ impl Dialog {
             return;
         }
         let hurried = follows || self.closed.take().is_some_and(|at| at + PAUSE > now);
-        if self.held(now).is_none() {
+        if self.held.is_none() {
             self.held = writing.map(|at| at + PAUSE).filter(|until| !follows && id.is_some() && *until > now);
         }
+        (self.drawn, self.attended) = (None, false);
         self.deaf = (hurried && id.is_some()).then(|| now + PAUSE);
         self.closed = id.is_none().then_some(now);
         // Nothing is highlighted before a frame has shown the question.
@@ -194,14 +233,11 @@ impl Dialog {
     /// Whether a gesture comes too soon after another question to be an answer to this one. Whoever goes on pressing keys has
     /// not yet seen it.
     pub(super) fn is_deaf_to(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
-        if self.deaf(now).is_none() {
+        if self.deaf.is_none() {
             return false;
         }
         self.deaf = Some(now + PAUSE);
-        match gesture {
-            Gesture::Text(_) | Gesture::Paste(_) | Gesture::Mouse(_) => true,
-            Gesture::Key(press) => press.to_string() == "enter",
-        }
+        is_answer(gesture)
     }
 
     /// Nothing answers for a moment: the key that led to a second confirmation must not give it.
@@ -224,7 +260,7 @@ impl Dialog {
     }
 
     pub(super) fn attend(&mut self) {
-        self.held = None;
+        (self.held, self.attended) = (None, true);
     }
 
     /// Back from the second confirmation, or from the field, to the options; says whether there was anything to go back
@@ -409,6 +445,24 @@ impl Dialog {
             Outcome::Ignored | Outcome::Changed => None,
         }
     }
+}
+
+/// True for a gesture that can give an answer.
+fn is_answer(gesture: &Gesture) -> bool {
+    match gesture {
+        Gesture::Text(_) | Gesture::Paste(_) | Gesture::Mouse(_) => true,
+        Gesture::Key(press) => press.to_string() == "enter",
+    }
+}
+
+/// True for text that chooses an option.
+fn is_number(typed: &str) -> bool {
+    typed.parse::<usize>().is_ok()
+}
+
+/// True if this is what one key types. A program types more at once.
+pub(super) fn is_one_key(typed: &str) -> bool {
+    typed.chars().nth(1).is_none()
 }
 
 /// True for Ctrl+O, which opens the pager.

@@ -9,7 +9,7 @@ use wh_core::slash::{Pick, UiCommand};
 use wh_core::space::command::Command;
 use wh_core::space::state::State;
 
-use super::dialog::Did;
+use super::dialog::{Did, is_one_key};
 use super::{Act, App, Request, Spot, busy};
 use crate::composer::Outcome;
 
@@ -29,9 +29,9 @@ impl App {
         match gesture {
             Gesture::Key(press) => self.press(press, gesture, leaving, state, now),
             Gesture::Mouse(mouse) => self.mouse(mouse, gesture, state, now),
-            Gesture::Text(typed) if self.chooses(typed, state, now) => {
+            Gesture::Text(typed) if self.chooses(typed, state) && !self.goes_on_writing(gesture, now) => {
                 let each = typed.chars().map(|one| Gesture::Text(one.to_string()));
-                each.flat_map(|one| self.write(&one, state, now)).collect()
+                each.flat_map(|one| self.write_to(&one, false, state, now)).collect()
             }
             Gesture::Text(_) | Gesture::Paste(_) => self.write(gesture, state, now),
         }
@@ -51,12 +51,12 @@ impl App {
     }
 
     /// Whether each character of what was typed may mean something else.
-    fn chooses(&self, typed: &str, state: &State, now: SystemTime) -> bool {
-        let options = !self.choices.is_open()
+    fn chooses(&self, typed: &str, state: &State) -> bool {
+        let options = self.keys.is_none()
+            && !self.choices.is_open()
             && self.pager.is_none()
-            && self.dialog.held(now).is_none()
             && self.dialog.current(state).is_some_and(|(_, question, _)| !self.dialog.in_field(question));
-        options && typed.chars().nth(1).is_some()
+        options && !is_one_key(typed)
     }
 
     fn press(
@@ -147,6 +147,13 @@ impl App {
 
     /// Anything that is not a command to the whole screen.
     fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
+        let covered = self.keys.is_some() || self.choices.is_open() || self.pager.is_some();
+        let composes = !covered && self.goes_on_writing(gesture, now);
+        self.write_to(gesture, composes, state, now)
+    }
+
+    /// The same, where it is decided whether it is for the composer although a question is open.
+    fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<Act> {
         if self.keys.is_some() && self.read_keys(gesture) {
             return Vec::new();
         }
@@ -156,12 +163,12 @@ impl App {
         if self.pager.is_some() {
             return self.page(gesture);
         }
-        if self.dialog.is_open() && !self.goes_on_writing(gesture, now) {
+        if self.dialog.is_open() && !composes {
             if self.dialog.hidden {
                 self.inform("Make the window larger to answer the question; Esc interrupts", now);
                 return Vec::new();
             }
-            if self.dialog.is_deaf_to(gesture, now) {
+            if self.dialog.is_deaf_to(gesture, now) || self.dialog.answers_unseen(gesture) {
                 return Vec::new();
             }
             let did = self.dialog.handle(gesture, state);
@@ -191,6 +198,9 @@ impl App {
                 if matches!(gesture, Gesture::Text(_) | Gesture::Paste(_)) {
                     self.wrote = Some(now);
                 }
+                if matches!(gesture, Gesture::Text(typed) if is_one_key(typed)) {
+                    self.typing.key(now);
+                }
                 self.complete(state).into_iter().collect()
             }
             Outcome::Ignored => {
@@ -202,7 +212,8 @@ impl App {
 
     /// Whether the person was writing when the question came, and still is.
     fn goes_on_writing(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
-        if self.dialog.held(now).is_none() {
+        let drafting = !self.composer.is_empty();
+        if !self.dialog.is_open() || !self.dialog.interrupts(gesture, drafting, now) {
             return false;
         }
         let tab = matches!(gesture, Gesture::Key(press) if press.to_string() == "tab");

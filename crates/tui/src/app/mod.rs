@@ -92,6 +92,24 @@ pub(crate) enum Spot {
     Transcript,
 }
 
+/// Tells a person who types key by key from a program that types a line at once. A person goes on typing after Enter.
+#[derive(Debug, Default)]
+struct Typing {
+    last: Option<SystemTime>,
+    /// When a key last followed another one quickly.
+    by_hand: Option<SystemTime>,
+}
+
+impl Typing {
+    /// A key typed one character.
+    fn key(&mut self, now: SystemTime) {
+        let follows = |last: SystemTime| last < now && now < last + dialog::PAUSE;
+        if self.last.replace(now).is_some_and(follows) {
+            self.by_hand = Some(now);
+        }
+    }
+}
+
 /// Everything that the person has done to the screen.
 #[derive(Debug)]
 pub(crate) struct App {
@@ -116,6 +134,7 @@ pub(crate) struct App {
     leaving: Option<SystemTime>,
     /// When something was last written into the composer.
     wrote: Option<SystemTime>,
+    typing: Typing,
     /// Where things were drawn last, the topmost last.
     pub(crate) spots: Vec<(Rect, Spot)>,
 }
@@ -139,6 +158,7 @@ impl App {
             notice: None,
             leaving: None,
             wrote: None,
+            typing: Typing::default(),
             spots: Vec::new(),
         }
     }
@@ -268,7 +288,8 @@ impl App {
     }
 
     fn settle_dialog(&mut self, state: &State, now: SystemTime) {
-        let writing = self.wrote.filter(|_| !self.composer.is_empty());
+        let draft = self.wrote.filter(|_| !self.composer.is_empty());
+        let writing = draft.into_iter().chain(self.typing.by_hand).max();
         self.dialog.settle(state, writing, now);
         self.settle_pager();
     }

@@ -11,7 +11,6 @@ use wh_core::space::question::{Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
 use super::lines::{fit, one_line, put, put_all, thousands};
-use super::moment::Moment;
 use super::{details, frame};
 use crate::app::{App, CONFIRMATIONS, Spot, takes_text};
 use crate::composer::{Composer, ComposerView};
@@ -105,7 +104,7 @@ pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16
 }
 
 /// Draws the dialog; where the terminal's cursor belongs if something is written in it.
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State, moment: &Moment) -> Option<Position> {
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
     let covered = app.keys.is_some() || app.choices.is_open() || app.pager.is_some();
     let text = text(app, state, area.width)?;
     let (item, question, count) = app.dialog.current(state)?;
@@ -125,11 +124,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     };
     let inside = frame(buffer, area, border);
     app.spots.push((area, Spot::Details));
-    let held = app.dialog.held(moment.now());
-    let deaf = app.dialog.deaf(moment.now());
-    for left in [held, deaf].into_iter().flatten() {
-        moment.wake_in(left);
-    }
+    let (held, deaf) = (app.dialog.is_held(), app.dialog.is_deaf());
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
     let who = Line::styled(format!(" {} asks ", item.from), border);
     put(buffer, on_frame(area.y), &who);
@@ -163,13 +158,13 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
 
     let options = draw_options(app, buffer, options, question, &theme);
     app.spots.extend(options);
-    let in_field = app.dialog.in_field(question) && held.is_none();
+    let in_field = app.dialog.in_field(question) && !held;
     let secret = question.kind == QuestionKind::Secret;
     let cursor = draw_field(app, buffer, field, (in_field, secret), &theme);
     let hint = match (held, deaf) {
-        (Some(_), _) => "you are writing: pause, or Tab, to answer".to_owned(),
-        (None, Some(_)) => "another question: pause to answer it".to_owned(),
-        (None, None) => hint(app, question, more, in_field),
+        (true, _) => "you are writing: pause, or Tab, to answer".to_owned(),
+        (false, true) => "another question: pause to answer it".to_owned(),
+        (false, false) => hint(app, question, more, in_field),
     };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&format!(" {hint} "), columns(area.width)), theme.dim));
     cursor

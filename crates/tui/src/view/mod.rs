@@ -66,6 +66,9 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
         too_small::draw(app, buffer, &moment);
         None
     } else {
+        if let Some(wake) = app.dialog.frame(now) {
+            moment.wake_in(wake);
+        }
         draw_all(app, state, buffer, &moment)
     };
     let facts = UiFacts {
@@ -113,7 +116,7 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &Moment) 
     welcome::draw(app, state, buffer, rest);
 
     reasoning::draw(buffer, thought, state, &theme, moment);
-    let answering = dialog::draw(app, buffer, question, state, moment);
+    let answering = dialog::draw(app, buffer, question, state);
     let writing = input::draw(app, state, buffer, [above, composer, below], moment);
     status::draw(app, state, buffer, status, moment);
     let covered = app.keys.is_some() || app.choices.is_open();

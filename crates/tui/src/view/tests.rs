@@ -10,13 +10,14 @@ use ratatui::layout::Rect;
 use serde_json::json;
 use wh_client::Change;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
+use wh_core::space::command::Command;
 use wh_core::space::event::{Acknowledgement, Activity, Event, Evidence, Pause, Role, Status, StreamFrame};
 use wh_core::space::extent::{Extent, Piece};
 use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
-use crate::app::{Act, App, Look, Looked, Spot};
+use crate::app::{Act, App, Look, Looked, Request, Spot};
 use crate::options::Options;
 use crate::view;
 
@@ -196,7 +197,128 @@ fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
     }
     assert_eq!(app.dialog.selected, Some(0), "arrows do what they do");
     now += Duration::from_millis(600);
+    assert_eq!(app.gesture(&click, &state, now), [], "no frame has shown that it may be answered");
+    now += Duration::from_millis(600);
+    view::draw(&mut app, &state, &mut buffer, now);
     assert!(matches!(app.gesture(&click, &state, now).as_slice(), [Act::Ask(_)]));
+}
+
+/// A space without a question and its UI, with keys typed at given milliseconds.
+struct Typist {
+    app: App,
+    state: State,
+}
+
+impl Typist {
+    fn new() -> Self {
+        let mut state = State::new("space", "me".into());
+        state.apply(&Event::Joined("demo".into(), Role::Agent), start());
+        Self { app: App::new(Options::new("me".into())), state }
+    }
+
+    fn at(milliseconds: u64) -> SystemTime {
+        start() + Duration::from_millis(milliseconds)
+    }
+
+    fn key(&mut self, name: &str, milliseconds: u64) -> Vec<Act> {
+        let gesture = name.parse().map_or_else(|_| Gesture::Text(name.into()), Gesture::Key);
+        let gesture = if name.chars().count() == 1 { Gesture::Text(name.into()) } else { gesture };
+        self.app.gesture(&gesture, &self.state, Self::at(milliseconds))
+    }
+
+    /// Keys at 40 ms each; what they led to.
+    fn keys(&mut self, keys: &str, milliseconds: u64) -> Vec<Act> {
+        let times = (milliseconds..).step_by(40);
+        keys.chars().zip(times).flat_map(|(key, at)| self.key(&key.to_string(), at)).collect()
+    }
+
+    fn asked(&mut self, milliseconds: u64) {
+        self.state.apply(&item("q1", question(3, true, 0), Progress::Growing), start());
+        self.app.sync(&self.state, &Change::default(), Self::at(milliseconds));
+    }
+
+    fn draw(&mut self, milliseconds: u64) {
+        view::draw(
+            &mut self.app,
+            &self.state,
+            &mut Buffer::empty(Rect::new(0, 0, 100, 60)),
+            Self::at(milliseconds),
+        );
+    }
+
+    #[track_caller]
+    fn wrote(&self, draft: &str) {
+        assert_eq!((self.app.composer.text().as_str(), self.app.dialog.field.text().as_str()), (draft, ""));
+    }
+}
+
+#[test]
+fn a_draft_goes_on_where_it_was_begun() {
+    let mut typist = Typist::new();
+    typist.keys("y", 0);
+    // The person thought for a moment, or the machine did.
+    typist.asked(2_000);
+    typist.draw(2_000);
+    assert_eq!(typist.keys("es 1 do it", 2_040), []);
+    typist.wrote("yes 1 do it");
+    // No frame has been drawn since: these waited in the terminal.
+    assert_eq!(typist.keys(" 1", 9_000), []);
+    typist.wrote("yes 1 do it 1");
+    typist.draw(9_100);
+    typist.draw(9_600);
+    assert!(matches!(typist.key("1", 9_700).as_slice(), [Act::Ask(_)]), "after a pause it is an answer");
+}
+
+#[test]
+fn enter_on_a_draft_grants_nothing_that_has_just_come() {
+    let mut typist = Typist::new();
+    typist.app.composer.set_text("a draft from long ago");
+    typist.asked(60_000);
+    typist.draw(60_000);
+    let acts = typist.key("enter", 60_100);
+    let said = |act: &Act| matches!(act, Act::Ask(Request { command: Command::Say { .. }, .. }));
+    assert!(matches!(acts.as_slice(), [act] if said(act)), "{acts:?}");
+}
+
+#[test]
+fn who_types_on_after_enter_does_not_answer() {
+    let mut typist = Typist::new();
+    typist.keys("hi", 0);
+    typist.key("enter", 80);
+    typist.asked(100);
+    typist.draw(100);
+    assert_eq!(typist.keys("1 more", 120), []);
+    typist.wrote("1 more");
+}
+
+#[test]
+fn words_that_begin_before_a_question_can_be_read_are_a_message() {
+    let mut typist = Typist::new();
+    typist.asked(0);
+    assert_eq!(typist.keys("ab", 0), [], "before any frame");
+    typist.wrote("ab");
+
+    let mut typist = Typist::new();
+    typist.asked(0);
+    typist.draw(0);
+    assert_eq!(typist.keys("no", 200), []);
+    typist.wrote("no");
+}
+
+#[test]
+fn a_program_may_answer_as_soon_as_a_question_is_drawn() {
+    let mut typist = Typist::new();
+    typist.app.gesture(&Gesture::Text("go".into()), &typist.state, Typist::at(0));
+    typist.key("enter", 0);
+    typist.asked(10);
+    typist.draw(10);
+    assert!(matches!(typist.key("1", 11).as_slice(), [Act::Ask(_)]));
+
+    let mut typist = Typist::new();
+    typist.asked(10);
+    typist.draw(10);
+    typist.app.gesture(&Gesture::Text("own words".into()), &typist.state, Typist::at(11));
+    assert_eq!((typist.app.composer.text().as_str(), typist.app.dialog.field.text().as_str()), ("", "own words"));
 }
 
 /// A question of two parts with its pager open at the last part; the end has not been shown.
