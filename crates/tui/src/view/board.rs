@@ -13,6 +13,7 @@ use wh_core::space::state::{Participant, State};
 
 use super::lines::{fit, one_line};
 use super::moment::Moment;
+use super::tools::shares;
 use crate::app::App;
 use crate::theme::Theme;
 
@@ -25,34 +26,95 @@ const FRAMES: usize = 3;
 /// What goes sooner is not worth a chip.
 const FLASH: Duration = Duration::from_millis(300);
 
-/// Everything that is on the board, for this width. A dense one has no blank lines and no empty sections: it takes its room
-/// from the conversation's height.
-pub(super) fn lines(app: &App, state: &State, width: usize, dense: bool, moment: &Moment) -> Vec<Line<'static>> {
+/// Title of the board.
+pub(super) const TITLE: &str = "Signal Board";
+
+/// Columns of the titles in the compact form.
+const LABEL: usize = 17;
+
+/// Lines of the hint at the end of the board beside the conversation, the blank one above among them.
+pub(super) const HINT_LINES: usize = 2;
+
+/// The board beside the conversation, for this width.
+pub(super) fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> Vec<Line<'static>> {
     let theme = app.theme();
-    let mut page = Page { theme, width, dense, lines: Vec::new() };
-    page.section("Signal Board", theme.strong);
+    let mut page = Page { theme, width, compact: false, sections: Vec::new() };
+    page.section(TITLE, theme.strong);
     acknowledgements(&mut page, app, state, moment);
     participants(&mut page, state, moment);
     pause(&mut page, state, moment);
     streams(&mut page, state, moment);
     frames(&mut page, state);
     page.section("/ui board close · /ui board auto", theme.dim);
-    page.lines
+    let mut all = Vec::new();
+    for Section { title, style, lines } in page.sections {
+        if !all.is_empty() {
+            all.push(Line::default());
+        }
+        all.push(Line::styled(title, style));
+        all.extend(lines);
+    }
+    all
+}
+
+/// The board in a few rows below the conversation: what needs attention first, one row of each section at least where
+/// there is room, no empty section. Also returns the number of rows that there is no room for.
+pub(super) fn compact(
+    app: &App,
+    state: &State,
+    (width, height): (usize, usize),
+    moment: &Moment,
+) -> (Vec<Line<'static>>, usize) {
+    let mut page = Page { theme: app.theme(), width: width.saturating_sub(LABEL), compact: true, sections: Vec::new() };
+    pause(&mut page, state, moment);
+    acknowledgements(&mut page, app, state, moment);
+    streams(&mut page, state, moment);
+    participants(&mut page, state, moment);
+    frames(&mut page, state);
+    page.sections.retain(|section| !section.lines.is_empty());
+    let wanted: Vec<usize> = page.sections.iter().map(|section| section.lines.len()).collect();
+    let cut = wanted.iter().sum::<usize>().saturating_sub(height);
+    let mut all = Vec::new();
+    for (section, rows) in page.sections.into_iter().zip(shares(&wanted, height)) {
+        let labels = std::iter::once(section.title.as_str()).chain(std::iter::repeat(""));
+        for (mut line, label) in section.lines.into_iter().take(rows).zip(labels) {
+            let label = format!("{:LABEL$}", fit(label, LABEL - 1));
+            line.spans.insert(0, Span::styled(label, section.style));
+            all.push(line);
+        }
+    }
+    (all, cut)
 }
 
 struct Page<'a> {
     theme: &'a Theme,
     width: usize,
-    dense: bool,
+    compact: bool,
+    sections: Vec<Section>,
+}
+
+struct Section {
+    title: String,
+    style: Style,
     lines: Vec<Line<'static>>,
 }
 
 impl Page<'_> {
     fn section(&mut self, title: impl Into<String>, style: Style) {
-        if !self.lines.is_empty() && !self.dense {
-            self.lines.push(Line::default());
+        self.sections.push(Section { title: title.into(), style, lines: Vec::new() });
+    }
+
+    fn push(&mut self, line: Line<'static>) {
+        if let Some(section) = self.sections.last_mut() {
+            section.lines.push(line);
         }
-        self.lines.push(Line::styled(title.into(), style));
+    }
+
+    /// Says that a section has nothing to show, where there is room for that.
+    fn nothing(&mut self, said: &'static str) {
+        if !self.compact {
+            self.push(Line::styled(said, self.theme.dim));
+        }
     }
 
     /// Something, and at the right end when.
@@ -67,22 +129,20 @@ impl Page<'_> {
             spans.push(Span::raw(" ".repeat(self.width.saturating_sub(used + when.width()))));
             spans.push(Span::styled(when.to_owned(), self.theme.dim));
         }
-        self.lines.push(Line::from(spans));
+        self.push(Line::from(spans));
     }
 
     fn remainder(&mut self, all: usize, shown: usize) {
         if all > shown {
-            self.lines.push(Line::styled(format!("  and {} more", all - shown), self.theme.dim));
+            self.push(Line::styled(format!("  and {} more", all - shown), self.theme.dim));
         }
     }
 }
 
 fn acknowledgements(page: &mut Page<'_>, app: &App, state: &State, moment: &Moment) {
     let waiting = &state.acknowledgements;
-    if waiting.is_empty() && page.dense {
-        return;
-    }
-    page.section(format!("Awaiting acknowledgement ({})", waiting.len()), page.theme.heading);
+    let title = if page.compact { "Awaiting ack" } else { "Awaiting acknowledgement" };
+    page.section(format!("{title} ({})", waiting.len()), page.theme.heading);
     let name = |id: &ParticipantId| if id == app.me() { "you".to_owned() } else { id.to_string() };
     for (index, one) in waiting.iter().take(ACKNOWLEDGEMENTS).enumerate() {
         let said = match state.items.get(&one.item).map(|item| &item.body) {
@@ -98,7 +158,7 @@ fn acknowledgements(page: &mut Page<'_>, app: &App, state: &State, moment: &Mome
     }
     page.remainder(waiting.len(), ACKNOWLEDGEMENTS);
     if waiting.is_empty() {
-        page.lines.push(Line::styled("Nothing", page.theme.dim));
+        page.nothing("Nothing");
     }
 }
 
@@ -175,7 +235,7 @@ fn pause(page: &mut Page<'_>, state: &State, moment: &Moment) {
         page.entry(vec![Span::styled(format!("{id} paused{by}{reason}"), page.theme.warning)], &left);
     }
     if !any {
-        page.lines.push(Line::styled("Nobody is paused", page.theme.dim));
+        page.nothing("Nobody is paused");
     }
 }
 
@@ -190,7 +250,7 @@ fn streams(page: &mut Page<'_>, state: &State, moment: &Moment) {
     }
     page.remainder(state.streams.len(), STREAMS);
     if state.streams.is_empty() {
-        page.lines.push(Line::styled("None open", page.theme.dim));
+        page.nothing("None open");
     }
 }
 

@@ -83,6 +83,18 @@ pub(crate) fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
     }
 }
 
+/// Puts lines below one another. If they do not fit, the last row says how many are missing.
+pub(crate) fn put_cut(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], style: Style) {
+    let rows = usize::from(area.height);
+    if rows == 0 || lines.len() <= rows {
+        return put_all(buffer, area, lines);
+    }
+    put_all(buffer, area, &lines[..rows - 1]);
+    let missing = lines[rows - 1..].iter().filter(|line| line.width() > 0).count();
+    let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+    put(buffer, last, &Line::styled(format!("… {missing} more"), style));
+}
+
 /// A line across, with something on it at the left and at the right where there is room.
 pub(crate) fn rule(buffer: &mut Buffer, area: Rect, style: Style, left: &Line<'_>, right: &Line<'_>) {
     if area.is_empty() {

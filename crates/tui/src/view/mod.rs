@@ -142,10 +142,10 @@ fn draw_aside(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, mom
     let (tools, board) = (app.tools.is_open(), app.signals.is_open());
     if buffer.area.width < DOCKED_FROM {
         if tools {
-            rest = stack(app, buffer, rest, |size| tools::lines(app, state, size, true, moment));
+            rest = stack(app, buffer, rest, "", |size| (tools::lines(app, state, size, true, moment), 0));
         }
         if board {
-            rest = stack(app, buffer, rest, |(width, _)| board::lines(app, state, width, true, moment));
+            rest = stack(app, buffer, rest, board::TITLE, |size| board::compact(app, state, size, moment));
         }
         return rest;
     }
@@ -157,7 +157,7 @@ fn draw_aside(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, mom
     }
     let mut inside = Rect { x: divider + 2, width: columns - 2, ..rest };
     let width = usize::from(inside.width);
-    let signals = if board { board::lines(app, state, width, false, moment) } else { Vec::new() };
+    let signals = if board { board::lines(app, state, width, moment) } else { Vec::new() };
     if tools {
         // Each gets what it wants, or its half.
         let wanted = u16::try_from(signals.len() + 1).unwrap_or(u16::MAX);
@@ -171,28 +171,40 @@ fn draw_aside(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, mom
             inside = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
         }
     }
-    lines::put_all(buffer, inside, &signals);
+    // The hint is the first that goes where there is no room.
+    let fitting = if signals.len() > usize::from(inside.height) { signals.len() - board::HINT_LINES } else { signals.len() };
+    lines::put_cut(buffer, inside, &signals[..fitting], app.theme().dim);
     // The divider, and a column free before it.
     rest.width -= columns + 2;
     rest
 }
 
-/// Puts something into a frame below the conversation, on at most a third of the screen; what that leaves.
+/// Puts something into a frame below the conversation, on at most a third of the screen; what that leaves. `content` also
+/// says how many rows there is no room for, which the frame tells.
 fn stack(
     app: &App,
     buffer: &mut Buffer,
     mut rest: Rect,
-    content: impl FnOnce((usize, usize)) -> Vec<Line<'static>>,
+    title: &'static str,
+    content: impl FnOnce((usize, usize)) -> (Vec<Line<'static>>, usize),
 ) -> Rect {
     let most = (buffer.area.height / 3).min(rest.height.saturating_sub(2));
     if most < 3 {
         return rest;
     }
-    let content = content((usize::from(rest.width.saturating_sub(4)), usize::from(most - 2)));
+    let (content, cut) = content((usize::from(rest.width.saturating_sub(4)), usize::from(most - 2)));
     let wanted = u16::try_from(content.len() + 2).unwrap_or(u16::MAX);
     let place = take_bottom(&mut rest, wanted.min(most));
-    let inside = frame(buffer, place, app.theme().border);
+    let theme = app.theme();
+    let inside = frame(buffer, place, theme.border);
     lines::put_all(buffer, inside, &content);
+    if !title.is_empty() {
+        buffer.set_stringn(place.x + 2, place.y, format!(" {title} "), inside.width.into(), theme.strong);
+    }
+    if cut > 0 {
+        let row = Rect { x: place.x + 2, y: place.bottom() - 1, width: inside.width, height: 1 };
+        lines::put(buffer, row, &Line::styled(format!(" … {cut} more "), theme.dim));
+    }
     rest
 }
 

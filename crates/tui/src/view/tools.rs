@@ -53,7 +53,7 @@ pub(super) fn lines(
 }
 
 /// How many rows each gets of those that there are: none more than it wants, and no other less than its fair share.
-fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
+pub(super) fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut given = vec![0; wanted.len()];
     let mut left = room;
     while left > 0 {

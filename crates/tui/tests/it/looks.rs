@@ -51,7 +51,7 @@ async fn the_board_docks_from_110_columns_on() {
     stage.text("/ui board open\r").await;
     stage.sees("Signal Board").await;
     let stacked = stage.row("Signal Board");
-    assert!(stage.lines()[usize::from(stacked)].starts_with("│ Signal Board"), "{}", stage.screen());
+    assert!(stage.lines()[usize::from(stacked)].starts_with("╭─ Signal Board"), "{}", stage.screen());
     stage.resize(110, 30).await;
     let divided = |stage: &Stage| {
         let docked = stage.lines().iter().position(|line| line.contains("│ Signal Board"));
@@ -112,4 +112,27 @@ async fn the_status_bar_says_what_matters() {
     for text in ["human", "demo", "1 msg", "door :9090", "? keys · Ctrl+C leave"] {
         assert!(bar.contains(text), "{bar}");
     }
+}
+
+#[tokio::test]
+async fn a_small_board_shows_what_needs_attention_and_says_what_is_cut() {
+    let mut stage = Stage::new(80, 24).await;
+    stage.text("/ui board open\r").await;
+    for stream in ["one", "two", "three"] {
+        stage.report(Report::StreamOpened(stream.into())).await;
+    }
+    let pause = PauseReport { timeout: None, reason: Some("lunch".into()) };
+    stage.report(Report::Paused(Some(pause))).await;
+    for row in ["│ Pause            demo paused: lunch", "│ Streams (3)      stream-1 demo", "│ Participants (2) "] {
+        stage.sees(row).await;
+    }
+    assert!(!stage.screen().contains(" more "), "{}", stage.screen());
+    stage.resize(60, 16).await;
+    stage.sees("╰─ … 3 more ").await;
+    for row in ["│ Pause  ", "│ Streams (3)  ", "│ Participants (2) "] {
+        assert!(stage.screen().contains(row), "{row:?} is not in\n{}", stage.screen());
+    }
+    stage.resize(40, 10).await;
+    stage.sees("│ Pause            demo paused: lunch").await;
+    stage.sees("╰─ … 5 more ").await;
 }
