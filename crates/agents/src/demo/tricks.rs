@@ -44,7 +44,7 @@ pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Code, "code", "code in several languages"),
     (Trick::Table, "table", "a table"),
     (Trick::Long, "long", "an answer longer than a screen"),
-    (Trick::Crowd(1_000), "crowd", "a thousand messages at once, or as many as a number behind it says"),
+    (Trick::Crowd(1_000), "crowd", "a thousand messages at once, or N with `crowd N`"),
     (Trick::Wide, "wide", "wide characters and emoji"),
     (Trick::Think, "think", "a longer thought"),
     (Trick::Slow, "slow", "an answer slow enough to interrupt"),

@@ -44,13 +44,14 @@ impl Table {
             Line::styled(format!("{left}{}{right}", bars.join(cross)), theme.border)
         };
         let rows: Vec<Vec<Line<'static>>> = self.rows.iter().map(|row| self.row(row, widths, theme)).collect();
-        // Rows of several lines cannot be told apart without something between them.
-        let ruled = rows.iter().skip(1).any(|row| row.len() > 1);
         let mut lines = vec![edge("┌", "┬", "┐")];
+        let mut above = 0;
         for (index, row) in rows.into_iter().enumerate() {
-            if index == 1 || (index > 1 && ruled) {
+            // A row of several lines cannot be told from its neighbours without something between them.
+            if index == 1 || (index > 1 && above.max(row.len()) > 1) {
                 lines.push(edge("├", "┼", "┤"));
             }
+            above = row.len();
             lines.extend(row);
         }
         lines.push(edge("└", "┴", "┘"));

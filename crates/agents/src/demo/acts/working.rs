@@ -62,7 +62,7 @@ impl Stage {
             Detail::Command(COMMAND.to_owned()),
             Detail::Text("It is only pretended: I start no programs.".to_owned()),
         ];
-        match self.permit(Permit::Run, &format!("Run `{COMMAND}`?"), details, None).await? {
+        match self.permit(Permit::Run, &format!("Run {COMMAND}?"), details, None).await? {
             Verdict::Standing | Verdict::Allowed => {}
             refused => {
                 let words = refusal(&refused);
@@ -100,7 +100,7 @@ impl Stage {
             Detail::Diff { path: GREETING.to_owned(), old: Some(old.clone()), new: new.clone() },
             Detail::Text("The file is in a temporary folder of mine, which goes when I go.".to_owned()),
         ];
-        match self.permit(Permit::Edit, &format!("Change `{GREETING}`?"), details, patience).await? {
+        match self.permit(Permit::Edit, &format!("Change {GREETING}?"), details, patience).await? {
             Verdict::Standing | Verdict::Allowed => {}
             refused => {
                 let words = refusal(&refused);
