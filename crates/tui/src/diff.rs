@@ -10,8 +10,8 @@ use crate::theme::Theme;
 use crate::wrap::{self, Piece};
 use wh_screen::visible::visible;
 
-/// So many unchanged lines are shown around a change.
-const CONTEXT: usize = 3;
+/// Unchanged lines that are shown around a change, where there is room for them.
+pub const CONTEXT: usize = 3;
 
 /// After this the comparison is finished roughly: it is correct still, but not the shortest.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -46,9 +46,15 @@ impl Diff {
     /// What turns one text into the other.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
+        Self::with_context(old, new, CONTEXT)
+    }
+
+    /// The same, with this number of unchanged lines around each change.
+    #[must_use]
+    pub fn with_context(old: &str, new: &str, context: usize) -> Self {
         let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
         let mut rows = Vec::new();
-        for group in diff.grouped_ops(CONTEXT) {
+        for group in diff.grouped_ops(context) {
             if !rows.is_empty() {
                 rows.push(Row::Gap);
             }
@@ -88,6 +94,15 @@ impl Diff {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Number of lines of this width before the first that is added or taken away; `None` if there is no such line.
+    #[must_use]
+    pub fn lines_before_change(&self, width: u16, theme: &Theme) -> Option<usize> {
+        let changes = |row: &Row| matches!(row, Row::Line(line) if line.tag != ChangeTag::Equal);
+        let first = self.rows.iter().position(changes)?;
+        let before = Self { rows: self.rows[..first].to_vec() };
+        Some(before.lines(width, usize::MAX, theme).len())
     }
 
     fn count(&self, tag: ChangeTag) -> usize {

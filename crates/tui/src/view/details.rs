@@ -9,16 +9,44 @@ use crate::theme::Theme;
 use crate::wrap::{Piece, verbatim};
 use wh_screen::visible::visible;
 
-/// Everything that the question is about, for this width.
-pub(super) fn lines(question: &Question, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let mut all: Vec<Line<'static>> = Vec::new();
-    for detail in &question.details {
-        if !all.is_empty() {
-            all.push(Line::default());
+/// Everything that a question is about, for a width.
+#[derive(Debug, Default)]
+pub(super) struct Details {
+    pub(super) lines: Vec<Line<'static>>,
+    /// Index of the first line that a change adds or takes away.
+    pub(super) change: Option<usize>,
+}
+
+impl Details {
+    /// `context` is the number of unchanged lines around each change.
+    pub(super) fn new(question: &Question, width: usize, context: usize, theme: &Theme) -> Self {
+        let mut all = Self::default();
+        for detail in &question.details {
+            if !all.lines.is_empty() {
+                all.lines.push(Line::default());
+            }
+            all.add(detail, width, context, theme);
         }
-        all.extend(detail_lines(detail, width, theme));
+        all
     }
-    all
+
+    fn add(&mut self, detail: &Detail, width: usize, context: usize, theme: &Theme) {
+        let Detail::Diff { path, old, new } = detail else {
+            return self.lines.extend(detail_lines(detail, width, theme));
+        };
+        let columns = u16::try_from(width).unwrap_or(u16::MAX);
+        let diff = Diff::with_context(old.as_deref().unwrap_or_default(), new, context);
+        let mut head = verbatim(&[Piece::new(visible(path), theme.link)], width);
+        if let Some(last) = head.last_mut() {
+            let fresh = if old.is_none() { "  new file" } else { "" };
+            last.spans.push(Span::styled(format!("{fresh}  +{}", diff.added()), theme.added));
+            last.spans.push(Span::styled(format!(" -{}", diff.removed()), theme.removed));
+        }
+        self.lines.extend(head);
+        let before = diff.lines_before_change(columns, theme).map(|before| self.lines.len() + before);
+        self.change = self.change.or(before);
+        self.lines.extend(diff.lines(columns, usize::MAX, theme));
+    }
 }
 
 fn detail_lines(detail: &Detail, width: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -30,18 +58,7 @@ fn detail_lines(detail: &Detail, width: usize, theme: &Theme) -> Vec<Line<'stati
             let marks = std::iter::once("$ ").chain(std::iter::repeat("  "));
             rows.into_iter().zip(marks).map(|(row, mark)| before(mark, theme, row)).collect()
         }
-        Detail::Path(path) => verbatim(&[Piece::new(visible(path), theme.link)], width),
-        Detail::Diff { path, old, new } => {
-            let diff = Diff::between(old.as_deref().unwrap_or_default(), new);
-            let mut all = verbatim(&[Piece::new(visible(path), theme.link)], width);
-            if let Some(last) = all.last_mut() {
-                let fresh = if old.is_none() { "  new file" } else { "" };
-                last.spans.push(Span::styled(format!("{fresh}  +{}", diff.added()), theme.added));
-                last.spans.push(Span::styled(format!(" -{}", diff.removed()), theme.removed));
-            }
-            all.extend(diff.lines(columns, usize::MAX, theme));
-            all
-        }
+        Detail::Diff { path, .. } | Detail::Path(path) => verbatim(&[Piece::new(visible(path), theme.link)], width),
         Detail::Input { tool, input } => {
             let pretty = serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string());
             let mut all = vec![Line::styled(visible(tool).into_owned(), theme.tool)];

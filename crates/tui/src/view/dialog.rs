@@ -11,9 +11,11 @@ use wh_core::space::question::{Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
 use super::lines::{fit, one_line, put, put_all, thousands};
-use super::{details, frame};
+use super::details::Details;
+use super::frame;
 use crate::app::{App, CONFIRMATIONS, Spot, takes_text};
 use crate::composer::{Composer, ComposerView};
+use crate::diff::CONTEXT;
 use crate::theme::Theme;
 use crate::wrap::{Piece, words};
 use unicode_width::UnicodeWidthStr;
@@ -27,6 +29,8 @@ const TITLE: usize = 3;
 pub(crate) struct Text {
     of: Arc<Item>,
     width: usize,
+    /// Rows of the dialog that it was made for.
+    room: u16,
     /// The title, or its beginning.
     heading: Vec<Line<'static>>,
     /// The whole title, then the details.
@@ -36,9 +40,11 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    fn new(item: &Arc<Item>, question: &Question, width: usize, theme: &Theme) -> Self {
+    /// `room` is the number of rows that the dialog may have.
+    fn new(item: &Arc<Item>, question: &Question, (width, room): (usize, u16), theme: &Theme) -> Self {
         let mut heading = words(&[Piece::new(visible(&question.title).trim(), theme.strong)], width);
-        let details = details::lines(question, width, theme);
+        let around = 2 + question.options.len() + usize::from(takes_text(question)) + heading.len().min(TITLE);
+        let details = fitting(question, width, usize::from(room).saturating_sub(around), theme).lines;
         let gap = (!details.is_empty()).then(Line::default);
         let mut content: Vec<_> = heading.iter().cloned().chain(gap).collect();
         let mut headed = content.len();
@@ -55,7 +61,7 @@ impl Text {
                 content.extend(words(&[Piece::new(format!("{} {label}", place + 1), theme.text)], width));
             }
         }
-        Self { of: Arc::clone(item), width, heading, content, headed }
+        Self { of: Arc::clone(item), width, room, heading, content, headed }
     }
 
     /// The part that scrolls below the heading.
@@ -68,17 +74,33 @@ impl Text {
         usize::from(rows) >= self.heading.len() + usize::from(!self.details().is_empty())
     }
 
-    fn is_of(&self, item: &Arc<Item>, width: usize) -> bool {
-        Arc::ptr_eq(&self.of, item) && self.width == width
+    fn is_of(&self, item: &Arc<Item>, width: usize, room: u16) -> bool {
+        Arc::ptr_eq(&self.of, item) && self.width == width && self.room == room
     }
 }
 
-/// What is asked, for a dialog of this width.
-fn text(app: &mut App, state: &State, width: u16) -> Option<Arc<Text>> {
+/// The details with as much context of changes as lets them fit into this many rows. If nothing fits: with as much as lets
+/// the first changed line be seen.
+fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> Details {
+    let with = |context: usize| Details::new(question, width, context, theme);
+    let whole = with(CONTEXT);
+    let Some(change) = whole.change.filter(|_| whole.lines.len() > rows) else { return whole };
+    let [less, none] = [1, 0].map(with);
+    match [&less, &none].map(|details| details.lines.len() <= rows) {
+        [true, _] => less,
+        [false, true] => none,
+        _ if change + 1 < rows => whole,
+        _ if less.change.is_some_and(|change| change + 1 < rows) => less,
+        _ => none,
+    }
+}
+
+/// What is asked, for a dialog of this width and at most this many rows.
+fn text(app: &mut App, state: &State, width: u16, room: u16) -> Option<Arc<Text>> {
     let (item, question, _) = app.dialog.current(state)?;
     let width = columns(width);
-    let known = app.dialog.text.take().filter(|text| text.is_of(item, width));
-    let text = known.unwrap_or_else(|| Arc::new(Text::new(item, question, width, app.theme())));
+    let known = app.dialog.text.take().filter(|text| text.is_of(item, width, room));
+    let text = known.unwrap_or_else(|| Arc::new(Text::new(item, question, (width, room), app.theme())));
     app.dialog.text = Some(Arc::clone(&text));
     Some(text)
 }
@@ -93,9 +115,12 @@ fn label_columns(width: usize) -> usize {
     width.saturating_sub(5)
 }
 
-/// Lines that the dialog wants, and no more than there are.
+/// Lines that the dialog wants, and no more than there are. Has to be called before [`draw`].
 pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
-    let Some(text) = text(app, state, width) else { return 0 };
+    let Some(text) = text(app, state, width, room) else {
+        app.dialog.text = None;
+        return 0;
+    };
     let Some((_, question, _)) = app.dialog.current(state) else { return 0 };
     let field = if takes_text(question) { app.dialog.field.fit(width.saturating_sub(4), 4) } else { 0 };
     let gaps = usize::from(!text.details().is_empty()) + 1;
@@ -106,7 +131,7 @@ pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16
 /// Draws the dialog; where the terminal's cursor belongs if something is written in it.
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
     let covered = app.keys.is_some() || app.choices.is_open() || app.pager.is_some();
-    let text = text(app, state, area.width)?;
+    let text = app.dialog.text.clone()?;
     let (item, question, count) = app.dialog.current(state)?;
     let confirming = app.dialog.confirming.is_some();
     let entries = if confirming { CONFIRMATIONS.len() } else { question.options.len() } as u16;

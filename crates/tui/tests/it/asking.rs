@@ -245,3 +245,19 @@ async fn a_question_answered_elsewhere_is_gone() {
     stage.space.command("other".into(), None, Command::Answer { question, answer }).await.unwrap().unwrap();
     stage.no_longer_sees("1 Yes, this once").await;
 }
+
+#[tokio::test]
+async fn a_small_dialog_shows_the_changed_lines_before_the_context() {
+    let mut stage = Stage::new(60, 16).await;
+    stage.begin("go").await;
+    let old = "use std;\n\n/// Greets.\nfn greet() {\n    one();\n    two();\n}\n";
+    let diff = |new: &str| Detail::Diff { path: "src/a.rs".into(), old: Some(old.into()), new: new.into() };
+    stage.ask("q1", permission("Change src/a.rs?", vec![diff(&old.replace("two()", "three()"))])).await;
+    stage.sees("6 -     two();").await;
+    stage.sees("6 +     three();").await;
+    assert!(stage.screen().contains("❯ 1 Yes, this once"), "everything is seen:\n{}", stage.screen());
+    // Where there is room, the context is there too.
+    stage.resize(80, 30).await;
+    stage.sees("3   /// Greets.").await;
+    stage.sees("7   }").await;
+}
