@@ -11,6 +11,9 @@ use crate::markdown;
 /// Narrower than this, times are left out.
 const ROOM_FOR_TIME: usize = 44;
 
+/// Columns free at the right of a time, as at the right of other rows.
+const MARGIN: usize = 1;
+
 /// A person's words begin beside the name, so that a short message is one row.
 pub(super) fn human(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -> Drawn {
     let theme = sheet.theme();
@@ -18,7 +21,7 @@ pub(super) fn human(sheet: &Sheet<'_>, said: &str, attachments: &[Attachment]) -
     head.push(Span::styled("❯ ", theme.accent));
     let time = time(sheet);
     let taken: usize = head.iter().map(Span::width).sum();
-    let reserved = time.as_ref().map_or(0, |time| time.width() + 2);
+    let reserved = time.as_ref().map_or(0, |time| time.width() + 2 + MARGIN);
     let first = sheet.width().saturating_sub(taken + reserved);
 
     let rows = beneath(said.trim_end(), first, sheet.inner());
@@ -83,11 +86,11 @@ fn time(sheet: &Sheet<'_>) -> Option<Span<'static>> {
     (sheet.width() >= ROOM_FOR_TIME && !time.is_empty()).then(|| Span::styled(time, sheet.theme().dim))
 }
 
-/// The time stands at the right edge, where the eye finds it and nothing else is.
+/// The time stands at the right, where the eye finds it and nothing else is.
 fn with_time(sheet: &Sheet<'_>, mut head: Vec<Span<'static>>, time: Option<Span<'static>>) -> Line<'static> {
     if let Some(time) = time {
         let taken: usize = head.iter().map(Span::width).sum();
-        let between = sheet.width().saturating_sub(taken + time.width());
+        let between = sheet.width().saturating_sub(taken + time.width() + MARGIN);
         head.push(Span::raw(" ".repeat(between)));
         head.push(time);
     }

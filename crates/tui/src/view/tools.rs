@@ -81,11 +81,7 @@ fn header(state: &State, id: &ParticipantId, calls: &[Seen<'_>], width: usize, t
     spans.push(Span::styled(one_line(id.as_str()), theme.agent));
     let questions = state.questions().filter(|item| item.from == *id).count();
     let right = match questions {
-        0 => {
-            let turn = current_turn(calls);
-            let count = calls.iter().filter(|seen| seen.item.turn == turn).count();
-            Span::styled(counted(count, "call"), theme.dim)
-        }
+        0 => Span::styled(counted(calls.len(), "call"), theme.dim),
         questions => Span::styled(counted(questions, "question"), theme.warning),
     };
     spread(spans, right, width)
