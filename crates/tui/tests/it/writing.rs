@@ -1,6 +1,7 @@
 use wh_core::space::command::Command;
 use wh_core::space::harness::{Order, Report};
 use wh_core::space::item::Body;
+use wh_screen::frame::CursorShape;
 
 use crate::stage::Stage;
 
@@ -14,6 +15,8 @@ async fn what_is_typed_is_shown_with_the_caret_behind_it() {
     let frame = stage.vt.frame();
     let caret = frame.rows[usize::from(row)][12].clone();
     assert!(caret.style.inverse, "{caret:?}");
+    // A block on an inverse cell would undo it.
+    assert_eq!((frame.cursor.visible, frame.cursor.shape), (true, CursorShape::Beam));
 }
 
 #[tokio::test]
