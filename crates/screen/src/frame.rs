@@ -192,6 +192,17 @@ pub struct Frame {
     pub title: Option<String>,
     /// The switches in force.
     pub modes: Modes,
+    /// The default colours that the program has set.
+    pub colors: DefaultColors,
+}
+
+/// Default colours that a program has set (OSC 10 and 11), as red, green and blue; `None` is the terminal's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct DefaultColors {
+    /// Of text.
+    pub foreground: Option<(u8, u8, u8)>,
+    /// Behind text.
+    pub background: Option<(u8, u8, u8)>,
 }
 
 #[cfg(test)]

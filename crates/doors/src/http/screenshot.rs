@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use wh_client::{Gone, Look};
 use wh_screen::frame::Frame;
-use wh_screen::picture::{self, Options, PictureError, Scale};
+use wh_screen::picture::{self, Background, Options, PictureError, Scale};
 
 use super::Door;
 use super::fault::Fault;
@@ -18,10 +18,27 @@ use super::fault::Fault;
 #[serde(deny_unknown_fields)]
 pub(super) struct PngQuery {
     scale: Option<u8>,
+    background: Option<String>,
 }
 
-pub(super) async fn svg(State(door): State<Door>) -> Result<Response, Fault> {
-    let drawn = draw(&door, |frame| Ok(picture::svg(frame))).await?;
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SvgQuery {
+    background: Option<String>,
+}
+
+fn background(name: Option<&str>) -> Result<Option<Background>, Fault> {
+    let wrong = || Fault::Invalid("background is dark or light".to_owned());
+    name.map(|name| Background::named(name).ok_or_else(wrong)).transpose()
+}
+
+pub(super) async fn svg(
+    State(door): State<Door>,
+    query: Result<Query<SvgQuery>, QueryRejection>,
+) -> Result<Response, Fault> {
+    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
+    let background = background(query.background.as_deref())?;
+    let drawn = draw(&door, move |frame| Ok(picture::svg(frame, background))).await?;
     // A link in it may lead anywhere; a script in it may not run.
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
     Ok(([(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, policy)], drawn).into_response())
@@ -36,7 +53,8 @@ pub(super) async fn png(
         None => Scale::default(),
         Some(number) => Scale::new(number).ok_or_else(|| Fault::Invalid("scale is 1 or 2".to_owned()))?,
     };
-    let drawn = draw(&door, move |frame| picture::png(frame, Options { scale })).await?;
+    let background = background(query.background.as_deref())?;
+    let drawn = draw(&door, move |frame| picture::png(frame, Options { scale, background })).await?;
     Ok(([(header::CONTENT_TYPE, "image/png")], drawn).into_response())
 }
 

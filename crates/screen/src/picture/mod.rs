@@ -12,7 +12,7 @@
 //! let actual = picture::png(&vt.frame(), picture::Options::default())?;
 //! let comparison = picture::compare(&golden, &actual, 0.0)?;
 //! assert!(!comparison.same && comparison.differing > 0);
-//! assert!(picture::svg(&vt.frame()).starts_with("<svg "));
+//! assert!(picture::svg(&vt.frame(), None).starts_with("<svg "));
 //! # Ok::<(), picture::PictureError>(())
 //! ```
 
@@ -66,6 +66,28 @@ impl Scale {
 pub struct Options {
     /// How large.
     pub scale: Scale,
+    /// The default colours. Without one: those that the program has set (OSC 10 and 11), else the dark ones.
+    pub background: Option<Background>,
+}
+
+/// The colours of what has no colour of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Background {
+    /// Light grey on black, which programs are told of when they ask.
+    Dark,
+    /// Black on white.
+    Light,
+}
+
+impl Background {
+    /// The background of this name: `dark` or `light`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "dark" => Some(Self::Dark),
+            "light" => Some(Self::Light),
+            _ => None,
+        }
+    }
 }
 
 /// Why there is no picture, or no comparison.

@@ -1,12 +1,36 @@
 //! Which colour is meant. The palette is the one that programs are told of when they ask (xterm's, light grey on
 //! black), so that what a program mixed from an answer fits what it is drawn on.
 
-use crate::frame::{Color, Style};
+use crate::frame::{Color, DefaultColors, Style};
+use crate::picture::Background;
 use crate::replies;
 
 /// A colour on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Rgb(pub(super) u8, pub(super) u8, pub(super) u8);
+
+/// The colours of text and background that have none of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Defaults {
+    pub(super) text: Rgb,
+    pub(super) background: Rgb,
+}
+
+impl Defaults {
+    /// Those that are asked for, else those that the program has set, else those that it is told of.
+    pub(super) fn new(background: Option<Background>, set: DefaultColors) -> Self {
+        let dark = Self { text: entry(256), background: entry(257) };
+        let rgb = |(red, green, blue)| Rgb(red, green, blue);
+        match background {
+            Some(Background::Dark) => dark,
+            Some(Background::Light) => Self { text: Rgb(0, 0, 0), background: Rgb(255, 255, 255) },
+            None => Self {
+                text: set.foreground.map_or(dark.text, rgb),
+                background: set.background.map_or(dark.background, rgb),
+            },
+        }
+    }
+}
 
 /// The colours of one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,29 +42,24 @@ pub(super) struct Ink {
 
 impl Ink {
     /// The cell under a block cursor: text and background change places, as far as that can be seen.
-    pub(super) fn under_cursor(self) -> Self {
-        let (text, background) =
-            if self.text == self.background { (background(), foreground()) } else { (self.background, self.text) };
+    pub(super) fn under_cursor(self, defaults: Defaults) -> Self {
+        let (text, background) = if self.text == self.background {
+            (defaults.background, defaults.text)
+        } else {
+            (self.background, self.text)
+        };
         Self { text, background, underline: text }
     }
 }
 
-pub(super) fn foreground() -> Rgb {
-    entry(256)
-}
-
-pub(super) fn background() -> Rgb {
-    entry(257)
-}
-
 /// The colours that a style comes to.
-pub(super) fn ink(style: &Style) -> Ink {
+pub(super) fn ink(style: &Style, defaults: Defaults) -> Ink {
     let text = match style.foreground {
         // xterm's blue is hard to read on black; like xterm, bold brightens it.
         Color::Indexed(index @ 0..=7) if style.bold => entry(usize::from(index) + 8),
-        color => resolve(color, foreground()),
+        color => resolve(color, defaults.text),
     };
-    let background = resolve(style.background, background());
+    let background = resolve(style.background, defaults.background);
     let (text, background) = if style.inverse { (background, text) } else { (text, background) };
     let text = if style.dim { mix(text, background, 3, 5) } else { text };
     let underline = match style.underline_color {
@@ -76,6 +95,14 @@ pub(super) fn mix(first: Rgb, second: Rgb, part: u32, whole: u32) -> Rgb {
 mod tests {
     use super::*;
 
+    fn defaults() -> Defaults {
+        Defaults::new(None, DefaultColors::default())
+    }
+
+    fn ink(style: &Style) -> Ink {
+        super::ink(style, defaults())
+    }
+
     #[test]
     fn colours_are_the_ones_that_programs_are_told_of() {
         let style = Style { foreground: Color::Indexed(196), background: Color::Rgb(1, 2, 3), ..Style::PLAIN };
@@ -89,12 +116,23 @@ mod tests {
     }
 
     #[test]
+    fn default_colours_are_asked_for_or_set_by_the_program() {
+        let set = DefaultColors { foreground: None, background: Some((250, 240, 230)) };
+        assert_eq!(Defaults::new(None, set).background, Rgb(250, 240, 230));
+        assert_eq!(Defaults::new(None, set).text, defaults().text);
+        assert_eq!(Defaults::new(Some(Background::Dark), set), defaults());
+        let light = Defaults::new(Some(Background::Light), set);
+        assert_eq!((light.text, light.background), (Rgb(0, 0, 0), Rgb(255, 255, 255)));
+        assert_eq!(super::ink(&Style::PLAIN, light).background, light.background);
+    }
+
+    #[test]
     fn bold_brightens_the_eight_dark_colours_only() {
         let text = |color| ink(&Style { foreground: color, bold: true, ..Style::PLAIN }).text;
         assert_eq!(text(Color::Indexed(4)), Rgb(92, 92, 255));
         assert_eq!(text(Color::Indexed(12)), Rgb(92, 92, 255));
         assert_eq!(text(Color::Indexed(21)), Rgb(0, 0, 255));
-        assert_eq!(text(Color::Default), foreground());
+        assert_eq!(text(Color::Default), defaults().text);
     }
 
     #[test]
@@ -122,7 +160,7 @@ mod tests {
             Style { foreground: Color::Indexed(3), background: Color::Indexed(3), ..Style::PLAIN },
         ] {
             let plain = ink(&style);
-            let under = plain.under_cursor();
+            let under = plain.under_cursor(defaults());
             assert_ne!(under.background, plain.background);
             assert_ne!(under.background, under.text);
         }

@@ -7,7 +7,7 @@ use crate::picture::canvas::Canvas;
 use crate::picture::glyphs::{Glyphs, Key};
 use crate::picture::scene::{Scene, Spot, backgrounds};
 use crate::picture::shapes::{Area, shapes};
-use crate::picture::{Grid, Options, PictureError, lines, palette};
+use crate::picture::{Grid, Options, PictureError, lines};
 
 /// The frame as a PNG of 8 bits a channel, without transparency. The same frame gives the same bytes on every machine.
 pub fn png(frame: &Frame, options: Options) -> Result<Vec<u8>, PictureError> {
@@ -16,13 +16,13 @@ pub fn png(frame: &Frame, options: Options) -> Result<Vec<u8>, PictureError> {
 
 fn draw(frame: &Frame, options: Options) -> Result<Canvas, PictureError> {
     let grid = Grid::new(options.scale);
-    let scene = Scene::new(frame);
+    let scene = Scene::new(frame, options.background);
     let pixels = |count: u16, length: i32| u64::from(count) * u64::from(length.unsigned_abs());
     let size = (pixels(scene.columns, grid.width), pixels(scene.rows, grid.height));
-    let mut canvas = Canvas::new(size.0, size.1, palette::background())?;
+    let mut canvas = Canvas::new(size.0, size.1, scene.defaults.background)?;
     // All backgrounds first: what leans out of its cell is not cut off by the next.
     for (line, y) in scene.lines.iter().zip((0..).step_by(grid.height as usize)) {
-        for (column, columns, color) in backgrounds(line) {
+        for (column, columns, color) in backgrounds(line, scene.defaults) {
             let (x, width) = (i32::from(column) * grid.width, i32::from(columns) * grid.width);
             canvas.fill(Area { x, y, width, height: grid.height }, color);
         }

@@ -1,7 +1,8 @@
 //! What is to be drawn where, before it is known with what: the frame's cells with their colours, the cursor applied.
 
 use crate::frame::{Cell, CursorShape, Frame};
-use crate::picture::palette::{self, Ink, Rgb};
+use crate::picture::Background;
+use crate::picture::palette::{self, Defaults, Ink, Rgb};
 
 /// A cell, or two that a wide character shares.
 #[derive(Debug, Clone, Copy)]
@@ -61,30 +62,32 @@ pub(super) struct Scene<'a> {
     pub(super) rows: u16,
     pub(super) lines: Vec<Vec<Spot<'a>>>,
     pub(super) cursor: Option<LineCursor>,
+    pub(super) defaults: Defaults,
 }
 
 impl<'a> Scene<'a> {
     /// Takes any frame, also one whose cells do not fill its size: what is missing is blank.
-    pub(super) fn new(frame: &'a Frame) -> Self {
+    pub(super) fn new(frame: &'a Frame, background: Option<Background>) -> Self {
         let columns = frame.size.columns;
-        let mut scene = Self { columns, rows: frame.size.rows, lines: Vec::new(), cursor: None };
+        let defaults = Defaults::new(background, frame.colors);
+        let mut scene = Self { columns, rows: frame.size.rows, lines: Vec::new(), cursor: None, defaults };
         let rows = frame.rows.iter().take(usize::from(frame.size.rows));
         for (row, cells) in (0_u16..).zip(rows) {
-            let mut line = spots(cells, columns);
+            let mut line = spots(cells, columns, defaults);
             let under = |spot: &Spot<'_>| (spot.column..spot.column + spot.columns).contains(&frame.cursor.x);
             if frame.cursor.visible
                 && frame.cursor.y == row
                 && let Some(spot) = line.iter_mut().find(|spot| under(spot))
             {
                 if frame.cursor.shape == CursorShape::Block {
-                    spot.ink = spot.ink.under_cursor();
+                    spot.ink = spot.ink.under_cursor(defaults);
                 } else {
                     scene.cursor = Some(LineCursor {
                         column: spot.column,
                         row,
                         columns: spot.columns,
                         shape: frame.cursor.shape,
-                        color: spot.ink.under_cursor().background,
+                        color: spot.ink.under_cursor(defaults).background,
                     });
                 }
             }
@@ -94,21 +97,22 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn spots(cells: &[Cell], columns: u16) -> Vec<Spot<'_>> {
+fn spots(cells: &[Cell], columns: u16, defaults: Defaults) -> Vec<Spot<'_>> {
     let mut line = Vec::with_capacity(cells.len());
     let mut column = 0;
     while let Some(cell) = cells.get(usize::from(column)).filter(|_| column < columns) {
         let second = cells.get(usize::from(column) + 1).filter(|_| cell.width == 2 && column + 1 < columns);
         let wide = second.is_some_and(|second| second.width == 0);
-        let spot = Spot { column, columns: if wide { 2 } else { 1 }, cell, ink: palette::ink(&cell.style) };
+        let ink = palette::ink(&cell.style, defaults);
+        let spot = Spot { column, columns: if wide { 2 } else { 1 }, cell, ink };
         column += spot.columns;
         line.push(spot);
     }
     line
 }
 
-/// Neighbours of one background: the first column, how many, and the colour.
-pub(super) fn backgrounds(line: &[Spot<'_>]) -> Vec<(u16, u16, Rgb)> {
+/// Neighbours of one background that is not the default one: the first column, how many, and the colour.
+pub(super) fn backgrounds(line: &[Spot<'_>], defaults: Defaults) -> Vec<(u16, u16, Rgb)> {
     let mut runs: Vec<(u16, u16, Rgb)> = Vec::new();
     for spot in line {
         match runs.last_mut() {
@@ -116,7 +120,7 @@ pub(super) fn backgrounds(line: &[Spot<'_>]) -> Vec<(u16, u16, Rgb)> {
             _ => runs.push((spot.column, spot.columns, spot.ink.background)),
         }
     }
-    runs.retain(|(_, _, color)| *color != palette::background());
+    runs.retain(|(_, _, color)| *color != defaults.background);
     runs
 }
 

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::frame::{Frame, Underline};
-use crate::picture::palette::{self, Rgb};
+use crate::picture::palette::Rgb;
 use crate::picture::scene::{Scene, Spot, backgrounds};
 use crate::picture::shapes::{Area, Segment, Shape, shapes};
-use crate::picture::{Grid, Scale, lines, outlines};
+use crate::picture::{Background, Grid, Scale, lines, outlines};
 
 /// The document's units: whole numbers for every line, shown at half their size.
 const GRID: Grid = Grid::new(Scale::Two);
@@ -17,13 +17,13 @@ const GRID: Grid = Grid::new(Scale::Two);
 const WIDEST_GAP: usize = 8;
 
 /// The frame as an SVG document. Text is escaped and without control characters; only links to `http:`, `https:` and
-/// `mailto:` are active.
-pub fn svg(frame: &Frame) -> String {
-    let scene = Scene::new(frame);
+/// `mailto:` are active. See [`Options::background`](crate::picture::Options::background).
+pub fn svg(frame: &Frame, background: Option<Background>) -> String {
+    let scene = Scene::new(frame, background);
     let (mut below, mut over) = (Layers::default(), Layers::default());
     let mut writer = Writer::default();
     for (line, y) in scene.lines.iter().zip((0..).step_by(GRID.height as usize)) {
-        for (column, columns, color) in backgrounds(line) {
+        for (column, columns, color) in backgrounds(line, scene.defaults) {
             let (x, width) = (i32::from(column) * GRID.width, i32::from(columns) * GRID.width);
             below.area(Area { x, y, width, height: GRID.height }, color, 4);
         }
@@ -61,7 +61,7 @@ pub fn svg(frame: &Frame) -> String {
          fill=\"{}\"/>\n",
         width / 2,
         height / 2,
-        hex(palette::background()),
+        hex(scene.defaults.background),
     );
     below.write(&mut out);
     over.write(&mut out);

@@ -55,7 +55,7 @@ impl Pixels {
     }
 
     fn of(frame: &Frame, scale: Scale) -> Self {
-        Self::decode(&png(frame, Options { scale }).unwrap())
+        Self::decode(&png(frame, Options { scale, ..Options::default() }).unwrap())
     }
 
     /// How many pixels of the cell are not of that colour.

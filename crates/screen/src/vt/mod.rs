@@ -11,12 +11,12 @@ use alacritty_terminal::event::{Event, EventListener, WindowSize};
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::{Config, Osc52};
-use alacritty_terminal::vte::ansi::{self, Processor, Rgb};
+use alacritty_terminal::vte::ansi::{self, NamedColor, Processor, Rgb};
 
 use wh_core::event::Notice;
 
 use self::emulator::Emulator;
-use crate::frame::{Frame, Row, Size};
+use crate::frame::{DefaultColors, Frame, Row, Size};
 use crate::modes::Modes;
 use crate::replies;
 use crate::scan::{Found, Scanner, whole_characters};
@@ -213,7 +213,16 @@ impl Vt {
             cursor: convert::cursor(self.emulator.term()),
             title: self.title.clone(),
             modes: self.modes(),
+            colors: DefaultColors {
+                foreground: self.color(NamedColor::Foreground),
+                background: self.color(NamedColor::Background),
+            },
         }
+    }
+
+    /// A colour that the program has set.
+    fn color(&self, name: NamedColor) -> Option<(u8, u8, u8)> {
+        self.emulator.term().colors()[name].map(|Rgb { r, g, b }| (r, g, b))
     }
 
     fn csi(&mut self, parameters: &[u8], last: u8) {

@@ -19,7 +19,7 @@ use crate::print::print;
 /// that was taken before; where they differ, a third picture shows it in red, and the exit code is 1.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
-    "  wh shot screen.png\n  wh shot screen.svg\n  wh shot --compare golden.png || xdg-open golden.diff.png"
+    "  wh shot screen.png\n  wh shot screen.svg --background light\n  wh shot --compare golden.png || xdg-open golden.diff.png"
 ))]
 pub struct Shot {
     /// Where to write the picture: a name that ends in .png or .svg
@@ -29,6 +29,11 @@ pub struct Shot {
     /// Pixels for a point, 1 or 2; PNG only
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     scale: u8,
+
+    /// Colours of what has none of its own: dark (light grey on black) or light (black on white). When absent, those that the
+    /// program has set (OSC 10 and 11), else dark. Use light for a program with a light theme
+    #[arg(long, value_name = "WHICH", value_parser = ["dark", "light"])]
+    background: Option<String>,
 
     /// Compare the screen with this PNG
     #[arg(long, value_name = "GOLDEN")]
@@ -67,8 +72,12 @@ impl Shot {
 
     fn picture(&self, kind: &str) -> Result<Vec<u8>, Failure> {
         let scale = self.scale.to_string();
-        let query = [("scale", scale.as_str())];
-        self.door.get(kind, if kind.ends_with("png") { &query } else { &[] })?.picture()
+        let mut query = Vec::new();
+        if kind.ends_with("png") {
+            query.push(("scale", scale.as_str()));
+        }
+        query.extend(self.background.as_deref().map(|background| ("background", background)));
+        self.door.get(kind, &query)?.picture()
     }
 
     fn compare_with(&self, golden: &Path) -> Result<ExitCode, Failure> {

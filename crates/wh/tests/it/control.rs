@@ -349,4 +349,8 @@ fn the_screen_can_be_had_as_a_picture() {
     assert_eq!(wh.get("/control/screenshot.png").body, png.body, "the same screen is the same picture");
     assert!(wh.get("/control/screenshot.png?scale=1").body.len() < png.body.len());
     assert_eq!(wh.get("/control/screenshot.png?scale=9").status, 400);
+    assert_ne!(wh.get("/control/screenshot.png?background=light").body, png.body);
+    assert_eq!(wh.get("/control/screenshot.png?background=dark").body, png.body);
+    assert!(wh.get("/control/screenshot.svg?background=light").text().contains("fill=\"#ffffff\"/>"));
+    assert_eq!(wh.get("/control/screenshot.svg?background=blue").status, 400);
 }

@@ -21,6 +21,8 @@ fn a_picture_that_was_taken_before_is_compared_with_the_screen() {
     assert_eq!(shot(&["golden.png"]).0, 0);
     assert_eq!(shot(&["golden.svg"]).0, 0);
     assert_eq!(shot(&["--compare", "golden.png"]).0, 0);
+    assert_eq!(shot(&["--compare", "golden.png", "--background", "light", "--diff", "light.png"]).0, 1);
+    assert_eq!(shot(&["light.svg", "--background", "light"]).0, 0);
     wh.key("enter");
     wh.wait(r#"screen_contains "0ne cell""#);
     let (code, said) = shot(&["--compare", "golden.png"]);

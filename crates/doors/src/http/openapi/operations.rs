@@ -183,12 +183,14 @@ fn views(schemas: &mut Schemas) -> Vec<Operation> {
             .gone()
             .done(),
         Describe::new(schemas, "get", "/control/screenshot.svg", "screenshotSvg", "The screen as an SVG picture.")
+            .query("background", json!({"type": "string", "enum": ["dark", "light"]}), "The default colours.")
             .text(200, "image/svg+xml", "The picture.")
-            .fails(400, "The screen has no picture.")
+            .fails(400, "The query is not what it should be, or the screen has no picture.")
             .gone()
             .done(),
         Describe::new(schemas, "get", "/control/screenshot.png", "screenshotPng", "The screen as a PNG picture.")
             .query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "2 unless said otherwise.")
+            .query("background", json!({"type": "string", "enum": ["dark", "light"]}), "The default colours.")
             .text(200, "image/png", "The picture.")
             .fails(400, "The query is not what it should be, or the screen is too large for a picture.")
             .gone()

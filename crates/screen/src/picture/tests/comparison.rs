@@ -4,7 +4,7 @@ use super::{Pixels, screen};
 use crate::picture::{Options, PictureError, Scale, compare, png};
 
 fn picture(columns: u16, text: &str) -> Vec<u8> {
-    png(&screen(columns, 4, text), Options { scale: Scale::One }).unwrap()
+    png(&screen(columns, 4, text), Options { scale: Scale::One, ..Options::default() }).unwrap()
 }
 
 /// A PNG that claims a size, and has nothing of it.

@@ -5,9 +5,29 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{impossible_frames, screen};
-use crate::frame::{Cell, Extra, Row, Size};
-use crate::picture::svg;
+use crate::frame::{Cell, Extra, Frame, Row, Size};
+use crate::picture::Background;
 use crate::vt::Vt;
+
+fn svg(frame: &Frame) -> String {
+    crate::picture::svg(frame, None)
+}
+
+#[test]
+fn the_background_is_the_one_that_was_asked_for_or_set() {
+    let ground = |frame: &Frame, background| {
+        let document = crate::picture::svg(frame, background);
+        let after = document.split_once("fill=\"").unwrap().1;
+        after.split('"').next().unwrap().to_owned()
+    };
+    let plain = screen(4, 1, "ab");
+    assert_eq!(ground(&plain, None), "#000000");
+    assert_eq!(ground(&plain, Some(Background::Light)), "#ffffff");
+    let set = screen(4, 1, "\x1b]11;#faf0e6\x1b\\ab");
+    assert_eq!(ground(&set, None), "#faf0e6");
+    assert_eq!(ground(&set, Some(Background::Dark)), "#000000");
+    assert_eq!(ground(&screen(4, 1, "\x1b]11;#faf0e6\x1b\\\x1b]111\x1b\\ab"), None), "#000000");
+}
 
 /// The text elements, without what is the same for all.
 fn texts(document: &str) -> Vec<&str> {

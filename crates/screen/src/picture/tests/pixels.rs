@@ -194,7 +194,10 @@ fn a_frame_that_no_terminal_makes_is_drawn_or_refused() {
     for frame in impossible_frames() {
         for scale in SCALES {
             let empty = frame.size.columns == 0 || frame.size.rows == 0;
-            assert_eq!(png(&frame, Options { scale }).err(), empty.then_some(PictureError::Empty));
+            assert_eq!(
+                png(&frame, Options { scale, ..Options::default() }).err(),
+                empty.then_some(PictureError::Empty)
+            );
         }
     }
 }
@@ -227,7 +230,7 @@ proptest! {
         let looks: Vec<_> = (0..6).filter(|bit| style >> bit & 1 == 1).map(|bit| ["1", "2", "3", "4:3", "7", "9"][bit]).collect();
         let frame = screen(4, 2, &format!("\x1b[{}m{character}{mark}", looks.join(";")));
         for scale in SCALES {
-            let picture = png(&frame, Options { scale });
+            let picture = png(&frame, Options { scale, ..Options::default() });
             prop_assert!(picture.is_ok());
         }
     }
