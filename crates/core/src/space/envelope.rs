@@ -1,11 +1,12 @@
-//! Items as the MEW protocol (v0.4) shows them. A projection by one table: nothing is stored as an envelope.
+//! Items as the MEW protocol (v0.4) shows them. A projection by one table: nothing is stored as an envelope, except when
+//! each was listed ([`Item::listed`]).
 //!
 //! | item | envelopes |
 //! |---|---|
 //! | text | `chat`, when complete |
 //! | thought | `reasoning/start`; then `reasoning/thought` and `reasoning/conclusion`, or `reasoning/cancel` if it was cut |
-//! | tool call | `mcp/request`; then `mcp/response` |
-//! | question | `mcp/proposal`; then `mcp/response`, `mcp/reject` or `mcp/withdraw` |
+//! | tool call | `mcp/request`, when it runs; then `mcp/response` |
+//! | question | `mcp/proposal`; then `mcp/request` (a permission was given), `mcp/reject`, `mcp/response` or `mcp/withdraw` |
 //! | notice | `system/…` |
 //! | act | its own kind |
 
@@ -14,9 +15,12 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::extent::Extent;
-use super::item::{Body, Item, Output, Progress, ToolCall, ToolStatus};
+use super::item::{Attachment, Body, Item, Output, Progress, ToolCall, ToolStatus};
 use super::name::ParticipantId;
-use super::question::{Answer, Closing, Detail, Question};
+use super::question::{Answer, Closing, Detail, Question, QuestionKind};
+
+/// The protocol that envelopes are of.
+pub const PROTOCOL: &str = "mew/v0.4";
 
 /// One envelope.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,14 +35,16 @@ pub struct Envelope {
     pub to: Option<Vec<ParticipantId>>,
     /// What it says.
     pub payload: Value,
-    /// The ids of the envelopes that it is about.
-    pub about: Vec<String>,
-    /// When.
+    /// The ids of the envelopes that it answers or is about.
+    pub correlation_id: Vec<String>,
+    /// The id of the `reasoning/start` that it is a part of.
+    pub context: Option<String>,
+    /// When it was listed.
     pub at: SystemTime,
 }
 
-/// How many envelopes an item is.
-pub fn count(item: &Item) -> usize {
+/// The most envelopes that an item may be at present.
+pub fn most(item: &Item) -> usize {
     match (&item.body, item.progress) {
         (_, Progress::Retracted) => 0,
         (Body::Text { .. }, Progress::Growing) => 0,
@@ -51,81 +57,97 @@ pub fn count(item: &Item) -> usize {
     }
 }
 
-/// The envelopes of an item.
-pub fn project(item: &Item) -> Vec<Envelope> {
-    if item.progress == Progress::Retracted {
-        return Vec::new();
+/// The envelopes of an item that are to be listed without delay. When a call that is not over is listed depends on whether
+/// its agent asks for permission: the machine decides it.
+pub fn due(item: &Item) -> usize {
+    match &item.body {
+        Body::Tool(call) if !call.status.is_over() => 0,
+        _ => most(item),
     }
+}
+
+/// How many envelopes of an item are listed.
+pub fn count(item: &Item) -> usize {
+    item.listed.len().min(most(item))
+}
+
+/// The envelopes of an item that are listed.
+pub fn project(item: &Item) -> Vec<Envelope> {
+    (0..count(item)).filter_map(|place| at(item, place)).collect()
+}
+
+/// The envelope at this place of an item, if it is listed.
+pub fn at(item: &Item, place: usize) -> Option<Envelope> {
+    let at = *item.listed.get(place).filter(|_| place < most(item))?;
     let first = |kind: &str, payload: Value| Envelope {
         id: item.id.to_string(),
         kind: kind.to_owned(),
         from: Some(item.from.clone()),
         to: item.to.clone(),
         payload,
-        about: Vec::new(),
-        at: item.at,
+        correlation_id: Vec::new(),
+        context: None,
+        at,
     };
     let later = |suffix: &str, kind: &str, payload: Value| Envelope {
         id: format!("{}.{suffix}", item.id),
-        about: vec![item.id.to_string()],
+        correlation_id: vec![item.id.to_string()],
         ..first(kind, payload)
     };
-    match &item.body {
-        Body::Text { .. } if item.progress == Progress::Growing => Vec::new(),
-        Body::Text { text, .. } if item.extent.is_some() => {
-            let extent = item.extent.map(|extent| json!({ "shown": extent.shown, "whole": extent.whole }));
-            vec![first("chat", json!({ "text": text, "extent": extent }))]
+    let of_reasoning = |suffix: &str, kind: &str, payload: Value| Envelope {
+        correlation_id: Vec::new(),
+        context: Some(item.id.to_string()),
+        ..later(suffix, kind, payload)
+    };
+    Some(match (&item.body, place) {
+        (Body::Text { text, attachments }, _) => first("chat", chat(text, attachments, item.extent)),
+        (Body::Thought { action, .. }, 0) => first("reasoning/start", json!({ "message": action })),
+        (Body::Thought { .. }, last) if item.progress == Progress::Cut && last + 1 == most(item) => {
+            of_reasoning("end", "reasoning/cancel", json!({ "reason": "interrupted" }))
         }
-        Body::Text { text, attachments } if attachments.is_empty() => vec![first("chat", json!({ "text": text }))],
-        Body::Text { text, attachments } => {
-            let attachments: Vec<Value> = attachments
-                .iter()
-                .map(|file| json!({ "name": file.name, "mediaType": file.media_type, "size": file.size }))
-                .collect();
-            vec![first("chat", json!({ "text": text, "attachments": attachments }))]
+        (Body::Thought { text, action, tokens }, 1) => {
+            let thought = json!({ "reasoning": text, "action": action, "usage": { "total_tokens": tokens } });
+            of_reasoning("thought", "reasoning/thought", thought)
         }
-        Body::Thought { text, action, tokens } => {
-            let mut all = vec![first("reasoning/start", json!({ "message": action }))];
-            if item.progress != Progress::Growing {
-                let thought = json!({ "reasoning": text, "action": action, "usage": { "total_tokens": tokens } });
-                match item.progress {
-                    Progress::Cut => {
-                        all.extend((!text.is_empty()).then(|| later("thought", "reasoning/thought", thought)));
-                        all.push(later("end", "reasoning/cancel", json!({ "reason": "interrupted" })));
-                    }
-                    _ => {
-                        all.push(later("thought", "reasoning/thought", thought));
-                        all.push(later("end", "reasoning/conclusion", json!({ "message": null })));
-                    }
-                }
-            }
-            all
-        }
-        Body::Tool(call) => {
+        (Body::Thought { .. }, _) => of_reasoning("end", "reasoning/conclusion", json!({ "message": null })),
+        (Body::Tool(call), 0) => {
             let parameters = json!({ "name": call.name, "arguments": call.input });
-            let mut all = vec![first("mcp/request", json!({ "method": "tools/call", "params": parameters }))];
-            if call.status.is_over() {
-                all.push(later("end", "mcp/response", response(call, item.extent)));
-            }
-            all
+            first("mcp/request", json!({ "method": "tools/call", "params": parameters }))
         }
-        Body::Question { question, closing } => {
-            let mut all = vec![first("mcp/proposal", proposal(question))];
-            if let Some(closing) = closing {
-                let (kind, payload, by) = closed(question, closing);
-                all.push(Envelope { from: by.or_else(|| Some(item.from.clone())), ..later("end", kind, payload) });
+        (Body::Tool(call), _) => later("end", "mcp/response", response(call, item.extent)),
+        (Body::Question { question, .. }, 0) => first("mcp/proposal", proposal(question)),
+        (Body::Question { question, closing }, _) => {
+            let (kind, payload, by) = closed(question, closing.as_ref()?, &item.id.to_string());
+            let to = by.is_some().then(|| vec![item.from.clone()]);
+            Envelope {
+                from: by.or_else(|| Some(item.from.clone())),
+                to: to.or_else(|| item.to.clone()),
+                ..later("end", kind, payload)
             }
-            all
         }
-        Body::Notice { topic, lines, .. } => {
+        (Body::Notice { topic, lines, .. }, _) => {
             let payload = if lines.len() == 1 { json!({ "text": lines[0] }) } else { json!({ "lines": lines }) };
-            vec![Envelope { from: None, ..first(&format!("system/{topic}"), payload) }]
+            Envelope { from: None, ..first(&format!("system/{topic}"), payload) }
         }
-        Body::Act { kind, payload, about } => {
-            let about = about.iter().map(ToString::to_string).collect();
-            vec![Envelope { about, ..first(kind, payload.clone()) }]
+        (Body::Act { kind, payload, about }, _) => {
+            let correlation_id = about.iter().map(ToString::to_string).collect();
+            Envelope { correlation_id, ..first(kind, payload.clone()) }
         }
+    })
+}
+
+fn chat(text: &str, attachments: &[Attachment], extent: Option<Extent>) -> Value {
+    let mut chat = json!({ "text": text });
+    if let Some(Extent { shown, whole }) = extent {
+        chat["extent"] = json!({ "shown": shown, "whole": whole });
+    } else if !attachments.is_empty() {
+        let attachments: Vec<Value> = attachments
+            .iter()
+            .map(|file| json!({ "name": file.name, "mediaType": file.media_type, "size": file.size }))
+            .collect();
+        chat["attachments"] = json!(attachments);
     }
+    chat
 }
 
 fn response(call: &ToolCall, extent: Option<Extent>) -> Value {
@@ -155,24 +177,53 @@ fn response(call: &ToolCall, extent: Option<Extent>) -> Value {
 fn proposal(question: &Question) -> Value {
     let options: Vec<Value> =
         question.options.iter().map(|option| json!({ "id": option.id, "label": option.label })).collect();
-    let call = question.details.iter().find_map(|detail| match detail {
-        Detail::Input { tool, input } => Some(json!({ "name": tool, "arguments": input })),
-        Detail::Command(command) => Some(json!({ "name": "shell", "arguments": { "command": command } })),
-        _ => None,
-    });
-    json!({ "method": "tools/call", "params": call, "question": question.title, "options": options })
+    json!({ "method": "tools/call", "params": parameters(question), "question": question.title, "options": options })
 }
 
-fn closed(question: &Question, closing: &Closing) -> (&'static str, Value, Option<ParticipantId>) {
-    match closing {
-        Closing::Withdrawn => ("mcp/withdraw", json!({ "reason": "no_longer_needed" }), None),
-        Closing::Cancelled => ("mcp/withdraw", json!({ "reason": "interrupted" }), None),
-        Closing::Answered { by, answer: Answer { option, text } } => {
-            let chosen = option.as_deref().and_then(|id| question.option(id));
-            let payload = json!({ "option": option, "text": text });
-            let kind =
-                if chosen.is_some_and(|choice| choice.meaning.rejects()) { "mcp/reject" } else { "mcp/response" };
-            (kind, payload, Some(by.clone()))
+/// The tool call that a question is about: what the agent gave of it, or a name for what is asked and its parts.
+fn parameters(question: &Question) -> Value {
+    let given = question.details.iter().find_map(|detail| match detail {
+        Detail::Input { tool, input } => Some(json!({ "name": tool, "arguments": input })),
+        Detail::Command(command) => Some(json!({ "name": "shell", "arguments": { "command": command } })),
+        Detail::Diff { path, old, new } => {
+            Some(json!({ "name": "edit", "arguments": { "path": path, "oldText": old, "newText": new } }))
         }
-    }
+        Detail::Text(_) | Detail::Path(_) => None,
+    });
+    given.unwrap_or_else(|| {
+        let mut arguments = json!({ "question": question.title });
+        for detail in &question.details {
+            match detail {
+                Detail::Path(path) => arguments["path"] = json!(path),
+                Detail::Text(text) => arguments["text"] = json!(text),
+                _ => {}
+            }
+        }
+        let name = if question.kind == QuestionKind::Permission { "permission" } else { "ask" };
+        json!({ "name": name, "arguments": arguments })
+    })
+}
+
+fn closed(question: &Question, closing: &Closing, id: &str) -> (&'static str, Value, Option<ParticipantId>) {
+    let (by, answer) = match closing {
+        Closing::Withdrawn => return ("mcp/withdraw", json!({ "reason": "no_longer_needed" }), None),
+        Closing::Cancelled => return ("mcp/withdraw", json!({ "reason": "interrupted" }), None),
+        Closing::Answered { by, answer } => (by, answer),
+    };
+    let Answer { option, text } = answer;
+    let chosen = option.as_deref().and_then(|id| question.option(id));
+    let (kind, payload) = if chosen.is_some_and(|choice| choice.meaning.rejects())
+        || (question.kind == QuestionKind::Permission && !question.grants(answer))
+    {
+        let reason = text.as_deref().unwrap_or("disagree");
+        ("mcp/reject", json!({ "reason": reason, "option": option, "text": text }))
+    } else if question.kind == QuestionKind::Permission {
+        let parameters = parameters(question);
+        let call =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": parameters, "option": option });
+        ("mcp/request", call)
+    } else {
+        ("mcp/response", json!({ "option": option, "text": text }))
+    };
+    (kind, payload, Some(by.clone()))
 }

@@ -250,7 +250,17 @@ mod tests {
 
     fn item(body: Body, extent: Option<Extent>) -> Item {
         let (at, progress) = (std::time::SystemTime::UNIX_EPOCH, crate::space::item::Progress::Done);
-        Item { id: "i1".into(), from: "demo".into(), to: None, turn: None, at, body, progress, extent }
+        Item {
+            id: "i1".into(),
+            from: "demo".into(),
+            to: None,
+            turn: None,
+            at,
+            body,
+            progress,
+            extent,
+            listed: Vec::new(),
+        }
     }
 
     fn text(words: &str) -> Body {

@@ -33,6 +33,9 @@ pub struct Item {
     /// How much of it is here, where that is not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Extent>,
+    /// When each of its [envelopes](super::envelope) was added to the list of messages. [`Items`](super::Items) fills it.
+    #[serde(default, with = "super::kept::moments", skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<SystemTime>,
 }
 
 /// How far an item is. It only ever moves downwards in this list.

@@ -1,8 +1,12 @@
-//! The conversation's items in the order in which they began, found by id, with those that still grow at hand.
+//! The conversation's items in the order in which they began, found by id, with those that still grow at hand; and their
+//! envelopes in the order in which they were added to the list of messages.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::envelope;
 use super::item::{Item, Progress};
 use super::name::ItemId;
 
@@ -12,8 +16,11 @@ pub const MOST_ITEMS: usize = 200_000;
 /// The same in bytes, about.
 pub const MOST_BYTES: usize = 256 * 1024 * 1024;
 
+/// Resolution of the times at which envelopes are listed: that of the times that the HTTP API writes.
+const LISTING_STEP: Duration = Duration::from_millis(1);
+
 /// The items of a conversation.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Items {
     kept: VecDeque<Arc<Item>>,
     /// How many went: the number of the first that is kept.
@@ -22,15 +29,35 @@ pub struct Items {
     growing: BTreeSet<u64>,
     /// What all of them weigh.
     bytes: usize,
+    /// Envelopes by the time at which they were listed: time, number of the item, place within the item.
+    envelopes: BTreeSet<(SystemTime, u64, usize)>,
+    /// When the newest envelope was listed.
+    newest: SystemTime,
+}
+
+impl Default for Items {
+    fn default() -> Self {
+        Self {
+            kept: VecDeque::new(),
+            dropped: 0,
+            numbers: HashMap::new(),
+            growing: BTreeSet::new(),
+            bytes: 0,
+            envelopes: BTreeSet::new(),
+            newest: UNIX_EPOCH,
+        }
+    }
 }
 
 impl Items {
     /// Puts an item in the place of the one of the same id, and gives that one back, if any. `None`: what is there is
-    /// further already, and stays.
-    pub fn put(&mut self, item: Arc<Item>) -> Option<Option<Arc<Item>>> {
+    /// further already, and stays. At least `least` envelopes of it, and all that are [due](envelope::due), are listed at
+    /// this time, or later than the newest that is listed.
+    pub fn put(&mut self, mut item: Arc<Item>, at: SystemTime, least: usize) -> Option<Option<Arc<Item>>> {
         if let Some(number) = self.numbers.get(&item.id).copied() {
             let place = self.kept.get_mut(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
-            if place.progress > item.progress || (place.progress == item.progress && *place == item) {
+            let lists = item.listed.len() < least.min(envelope::most(&item));
+            if place.progress > item.progress || (place.progress == item.progress && *place == item && !lists) {
                 return None;
             }
             // What was retracted stays so; what is complete changes only by being taken back.
@@ -41,7 +68,17 @@ impl Items {
                 self.growing.remove(&number);
             }
             self.bytes = (self.bytes + item.weight()).saturating_sub(place.weight());
-            let before = std::mem::replace(place, item);
+            let before = Arc::clone(place);
+            list(&mut item, &mut self.newest, at, least);
+            let count = envelope::count(&item);
+            if before.listed != item.listed || envelope::count(&before) != count {
+                self.unindex(&before, number);
+                self.index(&item, number);
+            }
+            if let Some(place) = usize::try_from(number - self.dropped).ok().and_then(|place| self.kept.get_mut(place))
+            {
+                *place = item;
+            }
             self.make_room(0, self.kept.len());
             return Some(Some(before));
         }
@@ -49,12 +86,48 @@ impl Items {
         self.make_room(weight, MOST_ITEMS - 1);
         self.bytes += weight;
         let number = self.dropped + self.kept.len() as u64;
+        list(&mut item, &mut self.newest, at, least);
+        self.index(&item, number);
         self.numbers.insert(item.id.clone(), number);
         if item.progress == Progress::Growing {
             self.growing.insert(number);
         }
         self.kept.push_back(item);
         Some(None)
+    }
+
+    fn index(&mut self, item: &Item, number: u64) {
+        let times = item.listed.iter().take(envelope::count(item)).enumerate();
+        self.envelopes.extend(times.map(|(place, at)| (*at, number, place)));
+    }
+
+    fn unindex(&mut self, item: &Item, number: u64) {
+        for (place, at) in item.listed.iter().enumerate() {
+            self.envelopes.remove(&(*at, number, place));
+        }
+    }
+
+    /// Envelopes in the order in which they were listed, each as its item and its place within it: those that were listed
+    /// after this time, or all.
+    pub fn envelopes(
+        &self,
+        after: Option<SystemTime>,
+    ) -> impl DoubleEndedIterator<Item = (&Arc<Item>, usize)> + use<'_> {
+        let begin = after.map_or(Bound::Unbounded, |after| Bound::Excluded((after, u64::MAX, usize::MAX)));
+        self.envelopes.range((begin, Bound::Unbounded)).filter_map(|(_, number, place)| {
+            let item = self.kept.get(usize::try_from(number.checked_sub(self.dropped)?).ok()?)?;
+            Some((item, *place))
+        })
+    }
+
+    /// Lists what comes from now on after this time.
+    pub(super) fn list_after(&mut self, newest: SystemTime) {
+        self.newest = self.newest.max(newest);
+    }
+
+    /// How many envelopes are listed.
+    pub fn envelope_count(&self) -> usize {
+        self.envelopes.len()
     }
 
     /// Lets the oldest go until there is room for so many bytes more, and at most so many items are left. The newest
@@ -65,10 +138,11 @@ impl Items {
         }
     }
 
-    fn drop_oldest(&mut self) {
+    pub(super) fn drop_oldest(&mut self) {
         if let Some(oldest) = self.kept.pop_front() {
             self.bytes = self.bytes.saturating_sub(oldest.weight());
             self.numbers.remove(&oldest.id);
+            self.unindex(&oldest, self.dropped);
             self.growing.remove(&self.dropped);
             self.dropped += 1;
         }
@@ -123,6 +197,27 @@ impl Items {
         if self.bytes != self.kept.iter().map(|item| item.weight()).sum::<usize>() {
             return Err("what they weigh was counted wrongly".to_owned());
         }
+        if self.envelopes.len() != self.kept.iter().map(|item| envelope::count(item)).sum::<usize>() {
+            return Err("an envelope is not listed, or is left over".to_owned());
+        }
         if self.numbers.len() == self.kept.len() { Ok(()) } else { Err("an id is left over".to_owned()) }
     }
+}
+
+/// Gives the item's envelopes that are due their times: strictly increasing after the `newest`, whatever the clock does.
+pub(super) fn list(item: &mut Arc<Item>, newest: &mut SystemTime, at: SystemTime, least: usize) {
+    *newest = item.listed.iter().copied().fold(*newest, SystemTime::max);
+    let due = envelope::due(item).max(least.min(envelope::most(item)));
+    for _ in item.listed.len()..due {
+        let next = newest.checked_add(LISTING_STEP).unwrap_or(*newest);
+        *newest = whole_steps(at).max(next);
+        Arc::make_mut(item).listed.push(*newest);
+    }
+}
+
+/// The time without what is below [`LISTING_STEP`], so that the time that is written is the time that is compared.
+fn whole_steps(at: SystemTime) -> SystemTime {
+    let Ok(since) = at.duration_since(UNIX_EPOCH) else { return UNIX_EPOCH };
+    let rest = since.as_nanos() % LISTING_STEP.as_nanos();
+    at - Duration::from_nanos(u64::try_from(rest).unwrap_or(0))
 }

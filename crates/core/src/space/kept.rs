@@ -36,6 +36,8 @@ struct Frame {
     turn: Option<TurnId>,
     #[serde(with = "nanoseconds")]
     at: std::time::SystemTime,
+    #[serde(default, with = "moments")]
+    listed: Vec<std::time::SystemTime>,
 }
 
 /// The item as JSON, on one line.
@@ -56,10 +58,10 @@ pub fn read(text: &str) -> Result<Item, Unreadable> {
     } else {
         format!("it was written by a newer wh (shape {version}, known are those up to {VERSION})")
     };
-    let Frame { id, from, to, turn, at } = Frame::deserialize(&value).map_err(unreadable)?;
+    let Frame { id, from, to, turn, at, listed } = Frame::deserialize(&value).map_err(unreadable)?;
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
-    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None })
+    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None, listed })
 }
 
 /// Moments as whole nanoseconds since 1970, negative before. Good for three hundred years either way.
@@ -81,6 +83,25 @@ pub(super) mod nanoseconds {
         let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
         let at = if nanoseconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
         at.ok_or_else(|| serde::de::Error::custom("a moment beyond all clocks"))
+    }
+}
+
+/// A list of [`nanoseconds`].
+pub(super) mod moments {
+    use std::time::SystemTime;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(transparent)]
+    struct Moment(#[serde(with = "super::nanoseconds")] SystemTime);
+
+    pub fn serialize<S: Serializer>(list: &[SystemTime], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(list.iter().copied().map(Moment))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SystemTime>, D::Error> {
+        Ok(Vec::<Moment>::deserialize(deserializer)?.into_iter().map(|Moment(at)| at).collect())
     }
 }
 
@@ -206,6 +227,7 @@ mod tests {
         (text(), text(), people, of(text()), at, body(), progress).prop_map(
             |(id, from, to, turn, at, body, progress)| Item {
                 extent: (id.len() % 2 == 0).then_some(Extent { shown: 7, whole: 70 }),
+                listed: vec![at; id.len() % 3],
                 id: id.into(),
                 from: from.into(),
                 to,

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::command::{Command, Selector, Target};
 use super::event::Event;
 use super::harness::{Call, Outcome, PauseReport, Report};
-use super::item::{Body, Level, Output, ToolCall, ToolKind, ToolStatus};
+use super::item::{Body, Item, Level, Output, Progress, ToolCall, ToolKind, ToolStatus};
 use super::machine::{Effect, Input, Signal};
-use super::question::Answer;
+use super::question::{Answer, Closing};
 use super::state::State;
 use super::tests::{Bench, capable, permission};
 use super::{ItemId, ParticipantId, TurnId};
@@ -30,7 +30,9 @@ fn item() -> impl Strategy<Value = ItemId> {
 }
 
 fn body() -> impl Strategy<Value = Body> {
-    let status = prop_oneof![Just(ToolStatus::Running), Just(ToolStatus::Completed), Just(ToolStatus::Failed)];
+    use ToolStatus::Pending;
+    let status =
+        prop_oneof![Just(Pending), Just(ToolStatus::Running), Just(ToolStatus::Completed), Just(ToolStatus::Failed)];
     let tool = status.prop_map(|status| {
         let (name, title, output) = ("t".to_owned(), "T".to_owned(), vec![Output::Text("o".to_owned())]);
         Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input: json!({}), status, output })
@@ -119,7 +121,26 @@ fn mirror(state: &mut State, effects: &[Effect]) {
 }
 
 fn envelopes(state: &State) -> Vec<envelope::Envelope> {
-    state.items.iter().flat_map(|item| envelope::project(item)).collect()
+    state.items.envelopes(None).filter_map(|(item, place)| envelope::at(item, place)).collect()
+}
+
+/// A program that polls the list of messages and asks for those after the last that it has seen.
+#[derive(Default)]
+struct Poller {
+    since: Option<SystemTime>,
+    seen: Vec<String>,
+}
+
+impl Poller {
+    /// Takes at most so many.
+    fn poll(&mut self, state: &State, most: usize) {
+        for (item, place) in state.items.envelopes(self.since).take(most) {
+            let envelope = envelope::at(item, place).unwrap();
+            assert!(self.since.is_none_or(|since| envelope.at > since), "{envelope:?}");
+            self.since = Some(envelope.at);
+            self.seen.push(envelope.id);
+        }
+    }
 }
 
 proptest! {
@@ -172,6 +193,72 @@ proptest! {
     }
 
     #[test]
+    fn polling_since_the_last_time_seen_gives_every_envelope_once_and_in_order(
+        before in proptest::collection::vec((step(), 0..700u64, proptest::option::of(0..9usize)), 0..60),
+        after in proptest::collection::vec((step(), 0..700u64, proptest::option::of(0..9usize)), 0..40),
+    ) {
+        let (mut bench, mut poller) = (Bench::new(), Poller::default());
+        for (restart, steps) in [(false, before), (true, after)] {
+            if restart {
+                // The wall clock goes back to its beginning, too.
+                let items = bench.space.state().items.iter().map(|item| kept::read(&kept::write(item).unwrap()).unwrap());
+                bench = Bench::restored(items.collect());
+            }
+            bench.handle(Input::Enrol(ParticipantId::from("demo")));
+            for (step, milliseconds, poll) in steps {
+                bench.pass(milliseconds);
+                match step {
+                    Step::Report(report) => drop(bench.report(report)),
+                    Step::Command(id, command) => drop(bench.command(id.as_deref(), command)),
+                    Step::Tick => drop(bench.handle(Input::Tick)),
+                }
+                poll.into_iter().for_each(|most| poller.poll(bench.space.state(), most));
+            }
+        }
+        poller.poll(bench.space.state(), usize::MAX);
+        let all = envelopes(bench.space.state());
+        for pair in all.windows(2) {
+            prop_assert!(pair[0].at < pair[1].at, "{pair:?}");
+        }
+        // What was taken back may have been seen before.
+        let listed: Vec<&String> = all.iter().map(|one| &one.id).collect();
+        let seen: Vec<&String> = poller.seen.iter().filter(|id| listed.contains(id)).collect();
+        prop_assert_eq!(seen, listed);
+    }
+
+    #[test]
+    fn envelopes_that_were_not_dropped_are_seen_once_also_when_older_ones_are(
+        steps in proptest::collection::vec((0..12u8, any::<bool>(), any::<bool>(), any::<bool>()), 0..60),
+    ) {
+        let (mut state, mut poller) = (State::new("test", ParticipantId::from("human")), Poller::default());
+        for (number, done, drops, polls) in steps {
+            let question = Body::Question { question: permission(), closing: done.then_some(Closing::Withdrawn) };
+            state.put(std::sync::Arc::new(Item {
+                id: ItemId::from(format!("q{number}")),
+                from: ParticipantId::from("demo"),
+                to: None,
+                turn: None,
+                at: SystemTime::UNIX_EPOCH,
+                listed: state.items.get(&format!("q{number}").into()).map_or_else(Vec::new, |item| item.listed.clone()),
+                body: question,
+                progress: if done { Progress::Done } else { Progress::Growing },
+                extent: None,
+            }));
+            if drops {
+                state.items.drop_oldest();
+            }
+            if polls {
+                poller.poll(&state, 3);
+            }
+        }
+        poller.poll(&state, usize::MAX);
+        let listed: Vec<String> = envelopes(&state).into_iter().map(|one| one.id).collect();
+        for id in &listed {
+            prop_assert!(poller.seen.contains(id), "{id} of {listed:?} is missing");
+        }
+    }
+
+    #[test]
     fn what_was_left_at_any_moment_is_gone_on_with_and_stays_as_it_was(
         before in proptest::collection::vec(step(), 0..60),
         after in proptest::collection::vec(step(), 0..60),
@@ -195,7 +282,7 @@ proptest! {
         let begun: Vec<_> = state.items.iter().cloned().collect();
         for (old, new) in read.iter().zip(&begun) {
             prop_assert_eq!(&old.id, &new.id);
-            prop_assert!(old.progress == super::item::Progress::Growing || *old == **new, "what was over is as it was");
+            prop_assert!(old.progress == Progress::Growing || *old == **new, "what was over is as it was");
         }
         next.handle(Input::Enrol(ParticipantId::from("demo")));
         go(&mut next, after);

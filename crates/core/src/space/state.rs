@@ -169,7 +169,7 @@ impl State {
         match event {
             Event::Joined(id, role) => self.join(id, *role),
             Event::Left(id) => self.with(id, |participant| participant.present = false),
-            Event::Item(item) => self.put(Arc::clone(item)),
+            Event::Item(item) => self.put_at(Arc::clone(item), at, 0),
             Event::TurnStarted { turn, by, prompt } => self.start_turn(turn, by, prompt, at),
             Event::TurnEnded(turn, outcome, tally) => self.end_turn(turn, outcome, tally, at),
             Event::Session(id, status) => self.with(id, |participant| participant.session = Some(status.clone())),
@@ -217,11 +217,18 @@ impl State {
 
     /// Puts an item in the place of the one of the same id, unless that one is further. Also how growth is told.
     pub fn put(&mut self, item: Arc<Item>) {
+        let at = item.at;
+        self.put_at(item, at, 0);
+    }
+
+    /// The same at this time: at least `least` of its envelopes are listed, and all that are due.
+    pub(super) fn put_at(&mut self, item: Arc<Item>, at: SystemTime, least: usize) {
         let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
         let item = if over && item.progress == Progress::Growing { Arc::new(cut((*item).clone())) } else { item };
-        let after = envelope::count(&item);
-        if let Some(change) = self.items.put(item) {
+        let id = item.id.clone();
+        if let Some(change) = self.items.put(item, at, least) {
             let before = change.map_or(0, |old| envelope::count(&old));
+            let after = self.items.get(&id).map_or(0, |item| envelope::count(item));
             self.envelopes = (self.envelopes + after as u64).saturating_sub(before as u64);
         }
     }
@@ -282,7 +289,7 @@ impl State {
         let open: Vec<Arc<Item>> =
             self.items.growing().filter(|item| item.turn.as_ref() == Some(id)).cloned().collect();
         for item in open {
-            self.put(Arc::new(cut((*item).clone())));
+            self.put_at(Arc::new(cut((*item).clone())), at, 0);
         }
     }
 

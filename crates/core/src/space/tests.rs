@@ -1,4 +1,5 @@
 mod deeds;
+mod envelopes;
 mod managing;
 
 use std::time::{Duration, Instant, SystemTime};
@@ -83,6 +84,11 @@ impl Bench {
         effects
     }
 
+    /// Sets the clocks forward.
+    pub fn pass(&mut self, milliseconds: u64) {
+        self.elapsed += Duration::from_millis(milliseconds);
+    }
+
     pub fn report(&mut self, report: Report) -> Vec<Effect> {
         self.handle(Input::Report(agent(), report))
     }
@@ -125,8 +131,8 @@ impl Bench {
     }
 
     fn kinds(&self) -> Vec<String> {
-        let items = self.space.state().items.iter();
-        items.flat_map(|item| envelope::project(item)).map(|envelope| envelope.kind).collect()
+        let listed = self.space.state().items.envelopes(None);
+        listed.filter_map(|(item, place)| envelope::at(item, place)).map(|envelope| envelope.kind).collect()
     }
 }
 

@@ -100,11 +100,12 @@ impl Feed {
                     .map(|shown| Box::new(frame_body(&shown, self.frames)));
                 let Cursor { epoch, seq } = self.subscription.cursor();
                 let (epoch, seq) = (epoch.to_string(), *seq);
-                let mut state = Box::new(client_state(&facts));
+                let surface = client_state(&facts);
                 // Taken a moment later: it may hold what the next events tell, and those are told as a whole.
-                if let Some(conversation) = &self.conversation {
-                    space::fill(conversation, &mut state).await?;
-                }
+                let state = match &self.conversation {
+                    Some(conversation) => Box::new(space::whole_state(conversation, surface).await?),
+                    None => Box::new(surface),
+                };
                 self.ready.push_back(StreamBody::Snapshot { epoch, seq, state, screen });
             }
         }

@@ -1,5 +1,7 @@
 //! `GET /control/state` and `GET /control/messages`.
 
+use std::time::SystemTime;
+
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -7,10 +9,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use wh_client::Facts;
 use wh_core::session::Status;
-use wh_wire::control::{ClientState, ExitBody, Message, MessagesBody, SessionFacts, TerminalFacts, Ui};
+use wh_wire::control::{ClientState, ExitBody, MessagesBody, SessionFacts, TerminalFacts, Ui};
 
 use super::Door;
 use super::fault::Fault;
+use super::space::Wanted;
 use crate::time::iso;
 
 /// Messages returned unless the caller wants another number.
@@ -18,14 +21,21 @@ const USUAL_MESSAGES: usize = 100;
 
 pub(super) async fn state(State(door): State<Door>) -> Result<Json<ClientState>, Fault> {
     let facts = door.surface.facts().await?;
-    let mut state = client_state(&facts);
-    if let Some(conversation) = &door.conversation {
-        super::space::fill(conversation, &mut state).await?;
-    }
+    let surface = client_state(&facts);
+    let state = match &door.conversation {
+        Some(conversation) => super::space::whole_state(conversation, surface).await?,
+        None => surface,
+    };
     if matches!(facts.status, Status::Exited(_)) {
         door.usage.end_was_read();
     }
     Ok(Json(state))
+}
+
+fn since(text: Option<&str>) -> Result<Option<SystemTime>, Fault> {
+    let time = text.map(|text| text.parse::<Timestamp>()).transpose();
+    let time = time.map_err(|_| Fault::Invalid("since must be a time like 2025-01-06T10:00:00Z".to_owned()))?;
+    Ok(time.map(SystemTime::from))
 }
 
 /// What is known of a surface alone: its process and its terminal.
@@ -80,62 +90,15 @@ pub(super) async fn messages(
     query: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> Result<Json<MessagesBody>, Fault> {
     let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
-    let since = query.since.as_deref().map(|text| text.parse::<Timestamp>()).transpose();
-    let since = since.map_err(|_| Fault::Invalid("since must be a time like 2025-01-06T10:00:00Z".to_owned()))?;
-    let all = match &door.conversation {
-        Some(conversation) => super::space::messages(conversation).await?,
-        None => Vec::new(),
+    let wanted = Wanted {
+        limit: Some(query.limit.unwrap_or(USUAL_MESSAGES)),
+        since: since(query.since.as_deref())?,
+        kind: query.kind,
+        from: query.from,
     };
-    Ok(Json(select(all, &query, since)))
-}
-
-fn select(all: Vec<Message>, query: &MessagesQuery, since: Option<Timestamp>) -> MessagesBody {
-    let total = all.len();
-    let wanted = |message: &Message| {
-        query.kind.as_ref().is_none_or(|kind| *kind == message.kind)
-            && query.from.as_ref().is_none_or(|from| Some(from) == message.from.as_ref())
-            && since.is_none_or(|since| message.received_at.parse::<Timestamp>().is_ok_and(|at| at >= since))
+    let (messages, total) = match &door.conversation {
+        Some(conversation) => super::space::messages(conversation, wanted).await?,
+        None => (Vec::new(), 0),
     };
-    let mut messages: Vec<Message> = all.into_iter().filter(wanted).collect();
-    let surplus = messages.len().saturating_sub(query.limit.unwrap_or(USUAL_MESSAGES));
-    messages.drain(..surplus);
-    MessagesBody { filtered: messages.len(), messages, total }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn message(number: usize, kind: &str, from: &str) -> Message {
-        Message {
-            id: format!("m{number}"),
-            kind: kind.to_owned(),
-            from: Some(from.to_owned()),
-            to: None,
-            payload: json!({}),
-            sent: false,
-            received_at: format!("2025-01-06T10:00:0{number}.000Z"),
-        }
-    }
-
-    #[test]
-    fn messages_are_filtered_and_the_newest_are_kept() {
-        let all = || {
-            vec![
-                message(1, "chat", "human"),
-                message(2, "chat", "agent"),
-                message(3, "mcp/request", "agent"),
-                message(4, "chat", "agent"),
-            ]
-        };
-        let ids = |body: &MessagesBody| body.messages.iter().map(|message| message.id.clone()).collect::<Vec<_>>();
-        let query = MessagesQuery { kind: Some("chat".into()), from: Some("agent".into()), ..Default::default() };
-        let body = select(all(), &query, None);
-        assert_eq!((ids(&body), body.total, body.filtered), (vec!["m2".into(), "m4".into()], 4, 2));
-        let query = MessagesQuery { limit: Some(1), ..Default::default() };
-        assert_eq!(ids(&select(all(), &query, None)), ["m4"]);
-        let since = Some("2025-01-06T10:00:03Z".parse().unwrap());
-        assert_eq!(ids(&select(all(), &MessagesQuery::default(), since)), ["m3", "m4"]);
-    }
+    Ok(Json(MessagesBody { filtered: messages.len(), messages, total }))
 }

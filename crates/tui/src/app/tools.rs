@@ -153,6 +153,7 @@ mod tests {
             body,
             progress,
             extent: None,
+            listed: Vec::new(),
         }))
     }
 

@@ -27,7 +27,17 @@ fn start() -> SystemTime {
 
 fn item(id: &str, body: Body, progress: Progress) -> Event {
     let (from, at) = ("demo".into(), start());
-    Event::Item(Arc::new(Item { id: id.into(), from, to: None, turn: None, at, body, progress, extent: None }))
+    Event::Item(Arc::new(Item {
+        id: id.into(),
+        from,
+        to: None,
+        turn: None,
+        at,
+        body,
+        progress,
+        extent: None,
+        listed: Vec::new(),
+    }))
 }
 
 fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
@@ -334,7 +344,8 @@ impl Paged {
         let extent = Extent { shown: 10, whole: 2 * Self::PART };
         let (from, at, body) = ("demo".into(), start(), question(3, false, 1));
         let (id, progress) = ("q1".into(), Progress::Growing);
-        let asked = Item { id, from, to: None, turn: None, at, body, progress, extent: Some(extent) };
+        let asked =
+            Item { id, from, to: None, turn: None, at, body, progress, extent: Some(extent), listed: Vec::new() };
         let mut state = State::new("space", "me".into());
         state.apply(&Event::Item(Arc::new(asked)), start());
         let mut app = App::new(Options::new("me".into()));

@@ -18,7 +18,7 @@ use crate::print::{clean, clean_line};
     "  wh messages --limit 5\n  wh messages --kind chat --since 2025-01-06T10:00:00Z --json | jq '.messages[].payload'"
 ))]
 pub struct Messages {
-    /// At most so many, the newest; 100 if not said
+    /// At most so many: the newest, or with --since the first after it; 100 if not said
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 
@@ -30,7 +30,7 @@ pub struct Messages {
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
 
-    /// Only from this time on
+    /// Only those added after this time
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
 
@@ -83,6 +83,10 @@ mod tests {
             payload: json!({"text": "one\ntwo \u{1b}[2J"}),
             sent: false,
             received_at: "2025-01-06T10:00:00.000Z".to_owned(),
+            protocol: "mew/v0.4".to_owned(),
+            ts: "2025-01-06T10:00:00.000Z".to_owned(),
+            correlation_id: Vec::new(),
+            context: None,
         };
         let heading = "2025-01-06T10:00:00.000Z chat from agent␊ to human, other\n";
         assert_eq!(line(&message), format!("{heading}    one\n    two ␛[2J\n"));

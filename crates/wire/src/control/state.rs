@@ -56,8 +56,20 @@ pub struct Message {
     pub payload: Value,
     /// Whether this client sent it.
     pub sent: bool,
-    /// When it was added.
+    /// When it was added to the list: later than all before it.
     pub received_at: String,
+    /// The protocol of the envelope: `mew/v0.4`.
+    #[serde(default)]
+    pub protocol: String,
+    /// When it was sent. In a local conversation the same as `receivedAt`.
+    #[serde(default)]
+    pub ts: String,
+    /// The envelopes that it answers or is about.
+    #[serde(default, rename = "correlation_id", skip_serializing_if = "Vec::is_empty")]
+    pub correlation_id: Vec<String>,
+    /// The `reasoning/start` that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
 /// Whom the next chat goes to, and why.

@@ -4,6 +4,7 @@
 mod calls;
 mod commands;
 mod deeds;
+mod listing;
 mod managing;
 mod reports;
 mod restored;
@@ -26,6 +27,7 @@ use super::state::State;
 use crate::request::{Ledger, RequestId};
 use calls::Calls;
 use deeds::Deeds;
+use listing::Running;
 
 /// Bytes of one message.
 pub const LONGEST_TEXT: usize = 1 << 20;
@@ -117,6 +119,7 @@ pub struct Space {
     /// The turns of a command that are not over, and how the first of them failed that did.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: Calls,
+    running: Running,
     deeds: Deeds,
     counters: Counters,
     now: Now,
@@ -140,6 +143,7 @@ impl Space {
             ledger: Ledger::default(),
             commands: HashMap::new(),
             calls: Calls::default(),
+            running: Running::default(),
             deeds: Deeds::default(),
             counters: Counters::default(),
             now,
@@ -165,7 +169,7 @@ impl Space {
     /// When [`Input::Tick`] must come if nothing else happens before, by the wall clock.
     pub fn wake_at(&self) -> Option<SystemTime> {
         let pauses = self.state.participants.values().filter_map(|one| one.paused.as_ref()?.until);
-        pauses.chain(self.calls.deadline()).chain(self.deeds.deadline()).min()
+        pauses.chain(self.calls.deadline()).chain(self.deeds.deadline()).chain(self.listing_deadline()).min()
     }
 
     /// Takes note of what happened and says what to do about it, in order.
@@ -190,9 +194,15 @@ impl Space {
 
     /// Puts an item and tells everybody what it is then; unless nothing changes by it.
     fn put(&mut self, item: Item) {
+        self.note_running(&item);
+        self.publish_item(item, 0);
+    }
+
+    /// The same, with at least so many of its envelopes listed.
+    fn publish_item(&mut self, item: Item, least: usize) {
         let id = item.id.clone();
         let before = self.state.items.get(&id).cloned();
-        self.state.put(Arc::new(item));
+        self.state.put_at(Arc::new(item), self.now.time, least);
         let after = self.state.items.get(&id).cloned();
         if let Some(after) = after.filter(|after| before.is_none_or(|before| !Arc::ptr_eq(&before, after))) {
             self.effects.push(Effect::Publish(Event::Item(after)));
@@ -231,7 +241,17 @@ impl Space {
         let id = self.item_id(letter);
         let turn = self.sessions.get(&from).and_then(|session| session.turn.clone());
         let at = self.now.time;
-        self.put(Item { id: id.clone(), from, to, turn, at, body, progress: Progress::Done, extent: None });
+        self.put(Item {
+            id: id.clone(),
+            from,
+            to,
+            turn,
+            at,
+            body,
+            progress: Progress::Done,
+            extent: None,
+            listed: Vec::new(),
+        });
         id
     }
 
@@ -351,6 +371,7 @@ impl Space {
             self.fail(ticket, &request_id, "the agent did not answer in time".to_owned());
         }
         self.overdue_deeds();
+        self.list_running();
     }
 
     fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {

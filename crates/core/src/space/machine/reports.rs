@@ -1,5 +1,6 @@
 //! What harnesses report, and what it means for the space.
 
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use super::super::command::Done;
 use super::super::event::{Acknowledgement, Event, Pause, StreamFrame};
 use super::super::extent::Extent;
 use super::super::harness::{Key, Outcome, PauseReport, Report};
-use super::super::item::{Body, Item, Level, Progress};
+use super::super::item::{Body, Item, Level, Progress, ToolCall};
 use super::super::name::{ItemId, ParticipantId, TurnId};
 use super::super::question::{Closing, Question};
 use super::super::receipt::Stage;
@@ -112,12 +113,21 @@ impl Space {
         }
         let body = Body::Question { question, closing: None };
         let (from, at) = (from.clone(), self.now.time);
-        self.put(Item { id, from, to: None, turn, at, body, progress: Progress::Growing, extent });
+        self.put(Item { id, from, to: None, turn, at, body, progress: Progress::Growing, extent, listed: Vec::new() });
     }
 
     fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool, extent: Option<Extent>) {
         let progress = if done { Progress::Done } else { Progress::Growing };
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
+        // A key that comes again for another kind of thing is another item: what is listed stays what it is.
+        let known = known.filter(|known| discriminant(&known.body) == discriminant(&body));
+        let body = match (body, known.as_ref().map(|known| &known.body)) {
+            // A call that is over does not run again.
+            (Body::Tool(call), Some(Body::Tool(before))) if before.status.is_over() && !call.status.is_over() => {
+                Body::Tool(ToolCall { status: before.status, ..call })
+            }
+            (body, _) => body,
+        };
         let item = match known {
             Some(known) => Item { body, progress, extent, ..(*known).clone() },
             None => {
@@ -125,7 +135,17 @@ impl Space {
                 if let Some(session) = self.sessions.get_mut(from) {
                     session.learn(key, id.clone());
                 }
-                Item { id, from: from.clone(), to: None, turn, at: self.now.time, body, progress, extent }
+                Item {
+                    id,
+                    from: from.clone(),
+                    to: None,
+                    turn,
+                    at: self.now.time,
+                    body,
+                    progress,
+                    extent,
+                    listed: Vec::new(),
+                }
             }
         };
         self.put(item);
@@ -155,7 +175,11 @@ impl Space {
             },
             Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => return,
         }
-        self.state.put(Arc::clone(&item));
+        // What gives output runs; its request is not a matter of growth.
+        if matches!(item.body, Body::Tool(_)) && item.listed.is_empty() {
+            return self.put_running(&item);
+        }
+        self.state.put_at(Arc::clone(&item), self.now.time, 0);
         self.effects.push(Effect::Signal(Signal::Item(item)));
     }
 

@@ -2,8 +2,10 @@
 //! it, and nothing new gets a name that something old has.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::super::item::{Body, Item, Level, Progress};
+use super::super::items;
 use super::super::name::ParticipantId;
 use super::super::question::Closing;
 use super::super::state;
@@ -25,11 +27,21 @@ impl Space {
     ) -> (Self, Vec<Effect>) {
         let (mut space, mut effects) = Self::new(name, me, now);
         let mut withdrawn = 0;
+        let mut newest = SystemTime::UNIX_EPOCH;
+        let mut items: Vec<Arc<Item>> = items.into_iter().map(Arc::new).collect();
+        for item in &mut items {
+            // An earlier version did not store when envelopes were listed.
+            let at = item.at;
+            items::list(item, &mut newest, at, 0);
+        }
+        // What ends by the restart is listed now, after all that was listed before.
+        let at = now.time.max(newest);
+        space.state.items.list_after(newest);
         for item in items {
             space.counters.pass(&item);
-            let (item, was_asked) = settled(item);
+            let (item, was_asked) = settled(Arc::unwrap_or_clone(item));
             withdrawn += usize::from(was_asked);
-            space.state.put(Arc::new(item));
+            space.state.put_at(Arc::new(item), at, 0);
         }
         if let Some(notice) = notice {
             let mut lines = vec![notice.to_owned()];
@@ -89,7 +101,17 @@ mod tests {
 
     fn item(id: &str, turn: Option<&str>, body: Body, progress: Progress) -> Item {
         let (from, at) = (ParticipantId::from("demo"), SystemTime::UNIX_EPOCH);
-        Item { id: id.into(), from, to: None, turn: turn.map(TurnId::from), at, body, progress, extent: None }
+        Item {
+            id: id.into(),
+            from,
+            to: None,
+            turn: turn.map(TurnId::from),
+            at,
+            body,
+            progress,
+            extent: None,
+            listed: Vec::new(),
+        }
     }
 
     fn text(text: &str) -> Body {

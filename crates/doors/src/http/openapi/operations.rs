@@ -200,10 +200,18 @@ fn views(schemas: &mut Schemas) -> Vec<Operation> {
             .gone()
             .done(),
         Describe::new(schemas, "get", "/control/messages", "messages", "The conversation, filtered.")
-            .query("limit", json!({"type": "integer", "minimum": 0}), "The newest so many; 100 unless said otherwise.")
+            .query(
+                "limit",
+                json!({"type": "integer", "minimum": 0}),
+                "At most this many: the newest, or with since the first after it. 100 unless said otherwise.",
+            )
             .query("kind", json!({"type": "string"}), "Only of this kind.")
             .query("from", json!({"type": "string"}), "Only from this sender.")
-            .query("since", json!({"type": "string", "format": "date-time"}), "Only from this time on.")
+            .query(
+                "since",
+                json!({"type": "string", "format": "date-time"}),
+                "Only those that were added after this time.",
+            )
             .gives::<MessagesBody>(200, "The messages.")
             .fails(400, "The query is not what it should be.")
             .gone()

@@ -63,6 +63,6 @@ fn item_body(item: &Arc<Item>, me: &ParticipantId) -> EventBody {
         item: item.id.to_string(),
         turn: item.turn.as_ref().map(ToString::to_string),
         progress: progress.to_owned(),
-        messages: projected(std::slice::from_ref(item), me),
+        messages: projected(item, me),
     }
 }

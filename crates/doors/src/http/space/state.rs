@@ -25,34 +25,90 @@ use crate::time::iso;
 /// Characters of a thought that the state shows.
 const LONGEST_PREVIEW: usize = 400;
 
-/// What is shown of a space, taken in one step; the work of showing it is done elsewhere.
+/// Which envelopes are shown.
+#[derive(Debug, Default)]
+pub(in crate::http) struct Wanted {
+    /// At most so many: the newest, or the first after `since`.
+    pub limit: Option<usize>,
+    /// Only those that were listed after this time.
+    pub since: Option<SystemTime>,
+    /// Only of this kind.
+    pub kind: Option<String>,
+    /// Only from this sender.
+    pub from: Option<String>,
+}
+
+/// Envelopes of a space, taken in one step; the work of showing them is done elsewhere.
 struct Taken {
-    items: Vec<Arc<Item>>,
-    rest: ClientState,
+    envelopes: Vec<(Arc<Item>, usize)>,
+    total: usize,
 }
 
-/// The conversation as envelopes.
-pub(in crate::http) async fn messages(conversation: &Conversation) -> Result<Vec<Message>, Gone> {
-    let items = conversation.space.look(|state| state.items.iter().cloned().collect::<Vec<_>>()).await?;
-    Ok(projected(&items, &conversation.me))
+impl Wanted {
+    fn take(&self, state: &State) -> Taken {
+        let envelopes = state.items.envelopes(self.since).map(|(item, place)| (Arc::clone(item), place));
+        let envelopes = match self.limit {
+            // A filter decides later which count.
+            Some(limit) if self.kind.is_none() && self.from.is_none() && self.since.is_some() => {
+                envelopes.take(limit).collect()
+            }
+            Some(limit) if self.kind.is_none() && self.from.is_none() => {
+                let mut newest: Vec<_> = envelopes.rev().take(limit).collect();
+                newest.reverse();
+                newest
+            }
+            _ => envelopes.collect(),
+        };
+        Taken { envelopes, total: state.items.envelope_count() }
+    }
+
+    fn show(&self, taken: &Taken, me: &ParticipantId) -> Vec<Message> {
+        let matches = |envelope: &Envelope| {
+            self.kind.as_ref().is_none_or(|kind| *kind == envelope.kind)
+                && self.from.as_deref().is_none_or(|from| envelope.from.as_ref().is_some_and(|by| by.as_str() == from))
+        };
+        let shown = |(item, place): &(Arc<Item>, usize)| envelope::at(item, *place).filter(matches);
+        let limit = self.limit.unwrap_or(usize::MAX);
+        if self.since.is_some() {
+            return taken.envelopes.iter().filter_map(shown).take(limit).map(|one| message(one, me)).collect();
+        }
+        let newest = taken.envelopes.iter().rev().filter_map(shown).take(limit);
+        let mut newest: Vec<Message> = newest.map(|one| message(one, me)).collect();
+        newest.reverse();
+        newest
+    }
 }
 
-/// Fills in what a conversation knows.
-pub(in crate::http) async fn fill(conversation: &Conversation, state: &mut ClientState) -> Result<(), Gone> {
+/// The envelopes that are wanted, and how many there are in all.
+pub(in crate::http) async fn messages(
+    conversation: &Conversation,
+    wanted: Wanted,
+) -> Result<(Vec<Message>, usize), Gone> {
+    let (taken, wanted) = conversation.space.look(|state| (wanted.take(state), wanted)).await?;
+    Ok((wanted.show(&taken, &conversation.me), taken.total))
+}
+
+/// The state of a surface with all that its conversation knows.
+pub(in crate::http) async fn whole_state(
+    conversation: &Conversation,
+    surface: ClientState,
+) -> Result<ClientState, Gone> {
     let (ui, now) = (conversation.ui.facts(), SystemTime::now());
-    let taken = conversation.space.look(move |state| take(state, &ui, now)).await?;
-    let width = state.ui.terminal_width;
-    let ClientState { session, terminal, .. } = std::mem::take(state);
-    *state = ClientState { messages: projected(&taken.items, &conversation.me), session, terminal, ..taken.rest };
-    state.ui.terminal_width = width;
-    Ok(())
+    let wanted = Wanted::default();
+    let take = move |state: &State| (wanted.take(state), rest(state, &ui, now), wanted);
+    let (taken, rest, wanted) = conversation.space.look(take).await?;
+    let messages = wanted.show(&taken, &conversation.me);
+    let mut state = ClientState { messages, session: surface.session, terminal: surface.terminal, ..rest };
+    state.ui.terminal_width = surface.ui.terminal_width;
+    Ok(state)
 }
 
-pub(super) fn projected(items: &[Arc<Item>], me: &ParticipantId) -> Vec<Message> {
-    items.iter().flat_map(|item| envelope::project(item)).map(|envelope| message(envelope, me)).collect()
+pub(super) fn projected(item: &Item, me: &ParticipantId) -> Vec<Message> {
+    envelope::project(item).into_iter().map(|envelope| message(envelope, me)).collect()
 }
 
 fn message(envelope: Envelope, me: &ParticipantId) -> Message {
+    let at = iso(envelope.at);
     Message {
         id: envelope.id,
         kind: envelope.kind,
@@ -60,7 +116,11 @@ fn message(envelope: Envelope, me: &ParticipantId) -> Message {
         from: envelope.from.map(|from| from.to_string()),
         to: envelope.to.as_deref().map(names),
         payload: envelope.payload,
-        received_at: iso(envelope.at),
+        received_at: at.clone(),
+        protocol: envelope::PROTOCOL.to_owned(),
+        ts: at,
+        correlation_id: envelope.correlation_id,
+        context: envelope.context,
     }
 }
 
@@ -68,10 +128,11 @@ fn names(list: &[ParticipantId]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
 }
 
-fn take(state: &State, ui: &UiFacts, now: SystemTime) -> Taken {
+/// All but the messages.
+fn rest(state: &State, ui: &UiFacts, now: SystemTime) -> ClientState {
     let statuses = statuses(state);
     let pause = state.pause();
-    let rest = ClientState {
+    ClientState {
         participants: state.present().map(|(id, _)| id.to_string()).collect(),
         chat_targets: targets(&state.targets),
         ui: Ui {
@@ -101,8 +162,7 @@ fn take(state: &State, ui: &UiFacts, now: SystemTime) -> Taken {
         }),
         sessions: Some(sessions(state)),
         ..ClientState::default()
-    };
-    Taken { items: state.items.iter().cloned().collect(), rest }
+    }
 }
 
 fn targets(targets: &Targets) -> ChatTargets {

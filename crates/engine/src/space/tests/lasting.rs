@@ -12,7 +12,17 @@ use super::*;
 fn said(id: &str, text: &str, progress: Progress) -> Item {
     let body = Body::Text { text: text.to_owned(), attachments: vec![] };
     let at = std::time::SystemTime::UNIX_EPOCH;
-    Item { id: id.into(), from: "fake".into(), to: None, turn: Some("turn-3".into()), at, body, progress, extent: None }
+    Item {
+        id: id.into(),
+        from: "fake".into(),
+        to: None,
+        turn: Some("turn-3".into()),
+        at,
+        body,
+        progress,
+        extent: None,
+        listed: Vec::new(),
+    }
 }
 
 fn ids(mirror: &Mirror) -> Vec<String> {

@@ -67,6 +67,7 @@ impl Bench {
             body,
             progress,
             extent: None,
+            listed: Vec::new(),
         }));
     }
 

@@ -1,0 +1,128 @@
+//! The list of messages: what is in it, in which order, and who each envelope is from.
+
+use serde_json::{Value, json};
+
+use super::super::envelope::Envelope;
+use super::super::item::Output;
+use super::super::question::Detail;
+use super::*;
+
+fn listed(bench: &Bench) -> Vec<Envelope> {
+    let listed = bench.space.state().items.envelopes(None);
+    listed.filter_map(|(item, place)| envelope::at(item, place)).collect()
+}
+
+fn call(bench: &mut Bench, status: ToolStatus, done: bool) -> Vec<Effect> {
+    let (name, title, input) = ("Bash".to_owned(), "ls".to_owned(), json!({ "command": "ls" }));
+    let output = vec![Output::Text("a\n".to_owned())];
+    let body = Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output });
+    bench.report(Report::Item { key: "call".into(), body, done })
+}
+
+fn asked(bench: &mut Bench) -> ItemId {
+    let details = vec![Detail::Command("ls".to_owned())];
+    bench.report(Report::Asked { key: "ask".into(), question: Question { details, ..permission() } });
+    bench.question()
+}
+
+fn kinds_after(bench: &Bench, count: usize) -> Vec<(String, Option<String>)> {
+    let name = |one: Envelope| (one.kind, one.from.map(|from| from.to_string()));
+    listed(bench).into_iter().skip(count).map(name).collect()
+}
+
+#[test]
+fn a_permission_is_proposed_then_requested_by_who_gave_it_and_only_then_by_the_agent() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "go");
+    let before = listed(&bench).len();
+    // Announced as running, as Claude and Codex do, and only then asked about.
+    call(&mut bench, ToolStatus::Running, false);
+    bench.pass(100);
+    let question = asked(&mut bench);
+    call(&mut bench, ToolStatus::Pending, false);
+    bench.pass(5_000);
+    bench.handle(Input::Tick);
+    let owned = |kind: &str, from: &str| (kind.to_owned(), Some(from.to_owned()));
+    assert_eq!(kinds_after(&bench, before), [owned("mcp/proposal", "demo")]);
+    bench.command(None, Command::Answer { question, answer: answer("yes") });
+    call(&mut bench, ToolStatus::Running, false);
+    bench.pass(5_000);
+    bench.handle(Input::Tick);
+    call(&mut bench, ToolStatus::Completed, true);
+    let kinds = kinds_after(&bench, before);
+    let expected = [
+        owned("mcp/proposal", "demo"),
+        owned("mcp/request", "human"),
+        owned("mcp/request", "demo"),
+        owned("mcp/response", "demo"),
+    ];
+    assert_eq!(kinds, expected);
+    let all = listed(&bench);
+    let (proposal, approval) = (&all[before], &all[before + 1]);
+    let parameters = json!({ "name": "shell", "arguments": { "command": "ls" } });
+    assert_eq!((&proposal.payload["method"], &proposal.payload["params"]), (&json!("tools/call"), &parameters));
+    assert_eq!((&approval.payload["method"], &approval.payload["params"]), (&json!("tools/call"), &parameters));
+    assert_eq!(approval.correlation_id, std::slice::from_ref(&proposal.id));
+    assert_eq!(approval.to.as_deref(), Some(&[agent()][..]));
+    assert_eq!(all[before + 3].correlation_id, std::slice::from_ref(&all[before + 2].id));
+}
+
+#[test]
+fn a_rejected_proposal_has_a_reason_and_its_call_comes_after_it() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "go");
+    let before = listed(&bench).len();
+    call(&mut bench, ToolStatus::Pending, false);
+    let question = asked(&mut bench);
+    bench.command(None, Command::Answer { question, answer: answer("no") });
+    call(&mut bench, ToolStatus::Denied, true);
+    let kinds: Vec<String> = kinds_after(&bench, before).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, ["mcp/proposal", "mcp/reject", "mcp/request", "mcp/response"]);
+    assert_eq!(listed(&bench)[before + 1].payload["reason"], "disagree");
+}
+
+#[test]
+fn a_call_that_nobody_is_asked_about_is_listed_while_it_runs() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "go");
+    let before = listed(&bench).len();
+    call(&mut bench, ToolStatus::Running, false);
+    assert_eq!(kinds_after(&bench, before), [], "it may still ask");
+    assert!(bench.space.wake_at().is_some());
+    bench.pass(500);
+    bench.handle(Input::Tick);
+    assert_eq!(listed(&bench)[before].kind, "mcp/request");
+    assert_eq!(bench.space.wake_at(), None);
+    // One that gives output runs.
+    let body = |status| {
+        let (name, title, input, output) = ("t".to_owned(), "T".to_owned(), Value::Null, Vec::new());
+        Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status, output })
+    };
+    bench.report(Report::Item { key: "other".into(), body: body(ToolStatus::Running), done: false });
+    bench.report(Report::Grew { key: "other".into(), text: "out".to_owned(), tokens: None });
+    assert_eq!(listed(&bench).len(), before + 2);
+}
+
+#[test]
+fn what_ends_later_is_listed_when_it_ends() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "go");
+    let before = listed(&bench).len();
+    let text = |text: &str| Body::Text { text: text.to_owned(), attachments: vec![] };
+    let thought = Body::Thought { text: "hm".to_owned(), action: None, tokens: None };
+    bench.report(Report::Item { key: "long".into(), body: text("lo"), done: false });
+    bench.report(Report::Item { key: "thought".into(), body: thought, done: false });
+    bench.pass(1_000);
+    bench.report(Report::Item { key: "short".into(), body: text("short"), done: true });
+    bench.report(Report::Finished("thought".into()));
+    bench.pass(1_000);
+    bench.report(Report::Item { key: "long".into(), body: text("long"), done: true });
+    let all = listed(&bench);
+    let new = &all[before..];
+    let kinds: Vec<&str> = new.iter().map(|one| one.kind.as_str()).collect();
+    assert_eq!(kinds, ["reasoning/start", "chat", "reasoning/thought", "reasoning/conclusion", "chat"]);
+    assert_eq!(new[2].context.as_deref(), Some(new[0].id.as_str()));
+    assert_eq!(new[3].context.as_deref(), Some(new[0].id.as_str()));
+    assert!(new.windows(2).all(|pair| pair[0].at < pair[1].at), "{new:?}");
+    assert_eq!(new[4].at, SystemTime::UNIX_EPOCH + Duration::from_secs(2));
+}
