@@ -233,10 +233,12 @@ impl State {
         }
     }
 
-    /// Takes note of what came through a stream; only the newest are kept.
+    /// Takes note of what came through a stream; only the newest are kept. The last frames of a stream may come after its
+    /// end.
     pub fn frame(&mut self, frame: StreamFrame) {
-        let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == frame.stream) else { return };
-        stream.last = stream.last.max(frame.at);
+        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == frame.stream) {
+            stream.last = stream.last.max(frame.at);
+        }
         if self.frames.len() == MOST_FRAMES {
             self.frames.pop_front();
         }

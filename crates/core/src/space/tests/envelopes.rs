@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::envelope::Envelope;
+use super::super::event::{Event, StreamFrame};
 use super::super::item::Output;
 use super::super::question::Detail;
+use super::super::state::State;
 use super::*;
 
 fn listed(bench: &Bench) -> Vec<Envelope> {
@@ -125,4 +127,19 @@ fn what_ends_later_is_listed_when_it_ends() {
     assert_eq!(new[3].context.as_deref(), Some(new[0].id.as_str()));
     assert!(new.windows(2).all(|pair| pair[0].at < pair[1].at), "{new:?}");
     assert_eq!(new[4].at, SystemTime::UNIX_EPOCH + Duration::from_secs(2));
+}
+
+#[test]
+fn the_last_frame_of_a_stream_may_come_after_its_end() {
+    let mut state = State::new("test", me());
+    let frame = |mark: u64| StreamFrame {
+        stream: "stream-1".into(),
+        payload: json!({ "mark": mark }),
+        at: SystemTime::UNIX_EPOCH,
+    };
+    state.apply(&Event::StreamOpened("stream-1".into(), agent()), SystemTime::UNIX_EPOCH);
+    state.frame(frame(1));
+    state.apply(&Event::StreamClosed("stream-1".into()), SystemTime::UNIX_EPOCH);
+    state.frame(frame(2));
+    assert_eq!(state.frames.iter().map(|frame| frame.payload["mark"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
 }
