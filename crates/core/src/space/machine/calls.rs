@@ -14,6 +14,8 @@ pub(super) struct Pending {
     pub request_id: RequestId,
     /// What is asked of an agent is how it is: that is joined with what is known of it otherwise.
     pub of_status: bool,
+    /// Who asks it to pause, if that is what is asked.
+    pub pause_by: Option<ParticipantId>,
     /// What the agent itself has said already.
     pub said: Vec<String>,
     deadline: SystemTime,
@@ -28,8 +30,8 @@ pub(super) struct Calls {
 impl Calls {
     pub fn open(&mut self, of: ParticipantId, ticket: Ticket, request_id: RequestId, now: SystemTime) -> u64 {
         self.last += 1;
-        let (of_status, said, deadline) = (false, Vec::new(), now + CALL_PATIENCE);
-        self.pending.insert(self.last, Pending { of, ticket, request_id, of_status, said, deadline });
+        let (of_status, pause_by, said, deadline) = (false, None, Vec::new(), now + CALL_PATIENCE);
+        self.pending.insert(self.last, Pending { of, ticket, request_id, of_status, pause_by, said, deadline });
         self.last
     }
 
@@ -38,6 +40,19 @@ impl Calls {
         if let Some(pending) = self.pending.get_mut(&id) {
             pending.of_status = true;
         }
+    }
+
+    /// The call of this number asks an agent to pause, for this participant.
+    pub fn is_pause(&mut self, id: u64, by: ParticipantId) {
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.pause_by = Some(by);
+        }
+    }
+
+    /// Who has asked this agent to pause, most recently.
+    pub fn pause_by(&self, agent: &ParticipantId) -> Option<ParticipantId> {
+        let asked = self.pending.values().rev().filter(|pending| pending.of == *agent);
+        asked.filter_map(|pending| pending.pause_by.clone()).next()
     }
 
     /// Asks further: of nobody who takes part, for the same caller, who is told what was said so far as well.

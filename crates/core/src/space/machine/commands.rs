@@ -425,6 +425,9 @@ impl Space {
         if call == Call::ReportStatus {
             self.calls.is_of_status(number);
         }
+        if matches!(call, Call::Pause { .. }) {
+            self.calls.is_pause(number, by.clone());
+        }
         self.effects.push(Effect::Tell(whom.clone(), Order::Call { id: number, call }));
         self.reach(id, Stage::Delivered);
         Ok(Came::Later)

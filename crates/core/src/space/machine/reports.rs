@@ -275,7 +275,8 @@ impl Space {
                 let payload = json!({ "reason": reason, "timeout_seconds": seconds });
                 // A pause beyond all time has no end.
                 let until = timeout.and_then(|timeout| self.now.time.checked_add(timeout));
-                self.publish(Event::Paused(id.clone(), Some(Pause { by: id.clone(), until, reason })));
+                let by = self.calls.pause_by(id).unwrap_or_else(|| id.clone());
+                self.publish(Event::Paused(id.clone(), Some(Pause { by, until, reason })));
                 self.act(id.clone(), "participant/pause", payload, vec![]);
             }
             None if was => {

@@ -130,6 +130,20 @@ fn what_ends_later_is_listed_when_it_ends() {
 }
 
 #[test]
+fn a_pause_is_said_to_be_by_who_asked_for_it() {
+    let mut bench = Bench::ready();
+    let pause = || PauseReport { timeout: None, reason: Some("lunch".to_owned()) };
+    let asked = Call::Pause { timeout: None, reason: Some("lunch".to_owned()) };
+    bench.command(None, Command::Call(Some(agent()), asked));
+    bench.report(Report::Paused(Some(pause())));
+    assert_eq!(bench.space.state().pause().unwrap().1.by, me());
+    bench.report(Report::Called(1, Ok(json!("Paused."))));
+    bench.report(Report::Paused(None));
+    bench.report(Report::Paused(Some(pause())));
+    assert_eq!(bench.space.state().pause().unwrap().1.by, agent(), "nobody has asked for this one");
+}
+
+#[test]
 fn the_last_frame_of_a_stream_may_come_after_its_end() {
     let mut state = State::new("test", me());
     let frame = |mark: u64| StreamFrame {
