@@ -236,18 +236,16 @@ fn acknowledgements(state: &State) -> Acknowledgements {
     Acknowledgements { pending: pending.collect(), my_pending: mine.collect() }
 }
 
-/// What each said of itself; of an agent that said nothing, how its session fares.
+/// The status of each participant: that of its session, if it has one, with the summary that it gave last; otherwise what it
+/// said of itself.
 fn statuses(state: &State) -> BTreeMap<String, ParticipantStatus> {
-    let status = |one: &Participant| match (&one.said, &one.session) {
-        (Some((status, summary, at)), _) => {
-            Some(ParticipantStatus { status: status.clone(), summary: summary.clone(), last_updated: Some(iso(*at)) })
-        }
-        (None, Some(session)) => Some(ParticipantStatus {
-            status: session.activity.name().to_owned(),
-            summary: None,
-            last_updated: Some(iso(session.since)),
-        }),
-        (None, None) => None,
+    let status = |one: &Participant| {
+        let said = one.said.as_ref().map(|(status, summary, at)| (status.as_str(), summary.clone(), *at));
+        let live = one.session.as_ref().map(|session| (session.activity.name(), session.since));
+        let (status, since) = live.or(said.as_ref().map(|(status, _, at)| (*status, *at)))?;
+        let updated = said.as_ref().map_or(since, |(_, _, at)| since.max(*at));
+        let summary = said.and_then(|(_, summary, _)| summary);
+        Some(ParticipantStatus { status: status.to_owned(), summary, last_updated: Some(iso(updated)) })
     };
     state.present().filter_map(|(id, one)| Some((id.to_string(), status(one)?))).collect()
 }
