@@ -9,7 +9,7 @@ use crate::surface::Gone;
 const ORDERS: usize = 16;
 
 /// How a UI shows a space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct UiFacts {
     /// The signal board is open.
     pub board_expanded: bool,

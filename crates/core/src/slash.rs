@@ -53,7 +53,7 @@ pub enum Pick {
 }
 
 /// What the person wants of the signal board, or of the tool sidebar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Board {
     /// Always there.
     Open,

@@ -130,6 +130,8 @@ pub struct State {
     pub receipts: Receipts,
     /// Envelopes so far.
     pub envelopes: u64,
+    /// Another number after every change.
+    pub revision: u64,
 }
 
 /// The few numbers of a space that others wait for.
@@ -161,11 +163,13 @@ impl State {
             targets: Targets::default(),
             receipts: Receipts::default(),
             envelopes: 0,
+            revision: 0,
         }
     }
 
     /// Takes note of what happened at this time.
     pub fn apply(&mut self, event: &Event, at: SystemTime) {
+        self.revision += 1;
         match event {
             Event::Joined(id, role) => self.join(id, *role),
             Event::Left(id) => self.with(id, |participant| participant.present = false),
@@ -223,6 +227,7 @@ impl State {
 
     /// The same at this time: at least `least` of its envelopes are listed, and all that are due.
     pub(super) fn put_at(&mut self, item: Arc<Item>, at: SystemTime, least: usize) {
+        self.revision += 1;
         let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
         let item = if over && item.progress == Progress::Growing { Arc::new(cut((*item).clone())) } else { item };
         let id = item.id.clone();
@@ -236,6 +241,7 @@ impl State {
     /// Takes note of what came through a stream; only the newest are kept. The last frames of a stream may come after its
     /// end.
     pub fn frame(&mut self, frame: StreamFrame) {
+        self.revision += 1;
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == frame.stream) {
             stream.last = stream.last.max(frame.at);
         }

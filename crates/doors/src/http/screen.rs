@@ -81,7 +81,7 @@ fn tag(hash: &str, frame: &Frame, cells: bool) -> Result<HeaderValue, Fault> {
     HeaderValue::from_str(&tag).map_err(|error| Fault::Undrawable(error.to_string()))
 }
 
-fn not_modified(tag: &HeaderValue) -> Response {
+pub(super) fn not_modified(tag: &HeaderValue) -> Response {
     let headers = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
     (StatusCode::NOT_MODIFIED, headers).into_response()
 }
@@ -94,7 +94,7 @@ fn switch(name: &str, value: Option<&str>) -> Result<bool, Fault> {
     }
 }
 
-fn asks_for_another(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+pub(super) fn asks_for_another(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let Ok(tag) = tag.to_str() else { return false };
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|list| list.split(',').map(str::trim));

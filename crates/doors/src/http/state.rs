@@ -1,10 +1,14 @@
 //! `GET /control/state` and `GET /control/messages`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
 use wh_client::Facts;
@@ -13,23 +17,63 @@ use wh_wire::control::{ClientState, ExitBody, MessagesBody, SessionFacts, Termin
 
 use super::Door;
 use super::fault::Fault;
+use super::screen::{asks_for_another, not_modified};
 use super::space::Wanted;
 use crate::time::iso;
 
 /// Messages returned unless the caller wants another number.
 const USUAL_MESSAGES: usize = 100;
 
-pub(super) async fn state(State(door): State<Door>) -> Result<Json<ClientState>, Fault> {
+/// Distinguishes the tags of this process from those of another on the same port.
+static PROCESS: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StateQuery {
+    limit: Option<usize>,
+    since: Option<String>,
+}
+
+pub(super) async fn state(
+    State(door): State<Door>,
+    headers: HeaderMap,
+    query: Result<Query<StateQuery>, QueryRejection>,
+) -> Result<Response, Fault> {
+    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
+    let wanted = Wanted { limit: query.limit, since: since(query.since.as_deref())?, ..Wanted::default() };
     let facts = door.surface.facts().await?;
     let surface = client_state(&facts);
-    let state = match &door.conversation {
-        Some(conversation) => super::space::whole_state(conversation, surface).await?,
-        None => surface,
-    };
     if matches!(facts.status, Status::Exited(_)) {
         door.usage.end_was_read();
     }
-    Ok(Json(state))
+    let mut seed = DefaultHasher::new();
+    (*PROCESS, &wanted).hash(&mut seed);
+    serde_json::to_string(&surface).unwrap_or_default().hash(&mut seed);
+    let Some(conversation) = &door.conversation else {
+        let tag = tag(&seed)?;
+        let unchanged = asks_for_another(&headers, &tag);
+        return Ok(if unchanged { not_modified(&tag) } else { answer(tag, &surface) });
+    };
+    // Decided where the conversation is, so that an unchanged state costs nobody the work of showing it.
+    let decide = move |part: u64| {
+        part.hash(&mut seed);
+        let tag = tag(&seed);
+        let unchanged = tag.as_ref().is_ok_and(|tag| asks_for_another(&headers, tag));
+        (tag, unchanged)
+    };
+    let (tag, state) = super::space::state(conversation, surface, wanted, decide).await?;
+    let tag = tag?;
+    Ok(state.map_or_else(|| not_modified(&tag), |state| answer(tag.clone(), &state)))
+}
+
+fn answer(tag: HeaderValue, state: &ClientState) -> Response {
+    let headers = [(header::ETAG, tag), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    (headers, Json(state)).into_response()
+}
+
+fn tag(seed: &DefaultHasher) -> Result<HeaderValue, Fault> {
+    let text = format!("\"{:016x}\"", seed.finish());
+    HeaderValue::from_str(&text).map_err(|error| Fault::Undrawable(error.to_string()))
 }
 
 fn since(text: Option<&str>) -> Result<Option<SystemTime>, Fault> {

@@ -196,7 +196,19 @@ fn views(schemas: &mut Schemas) -> Vec<Operation> {
             .gone()
             .done(),
         Describe::new(schemas, "get", "/control/state", "state", "What is known beside the screen.")
-            .gives::<ClientState>(200, "The state.")
+            .query(
+                "limit",
+                json!({"type": "integer", "minimum": 0}),
+                "At most this many messages: the newest, or with since the first after it. All unless said otherwise.",
+            )
+            .query(
+                "since",
+                json!({"type": "string", "format": "date-time"}),
+                "Only messages that were added after this time.",
+            )
+            .gives::<ClientState>(200, "The state. Its ETag changes when the state does.")
+            .nothing(304, "The state is as the If-None-Match says.")
+            .fails(400, "The query is not what it should be.")
             .gone()
             .done(),
         Describe::new(schemas, "get", "/control/messages", "messages", "The conversation, filtered.")

@@ -16,7 +16,7 @@ pub(super) use commands::{answer, command, interrupt, questions, receipt};
 pub(super) use happened::event_body;
 pub(super) use output::output;
 pub(super) use remote::{history, message};
-pub(super) use state::{Wanted, messages, whole_state};
+pub(super) use state::{Wanted, messages, state, whole_state};
 
 use super::Door;
 use super::fault::Fault;

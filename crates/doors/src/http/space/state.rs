@@ -1,6 +1,7 @@
 //! A space as the contract's state shows it.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -26,7 +27,7 @@ use crate::time::iso;
 const LONGEST_PREVIEW: usize = 400;
 
 /// Which envelopes are shown.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Hash)]
 pub(in crate::http) struct Wanted {
     /// At most so many: the newest, or the first after `since`.
     pub limit: Option<usize>,
@@ -88,19 +89,41 @@ pub(in crate::http) async fn messages(
     Ok((wanted.show(&taken, &conversation.me), taken.total))
 }
 
+/// The state of a surface with what its conversation knows. `decide` gets a number that is another one after every change of
+/// the conversation, and says beside its own answer whether the caller has this state already: then it is not shown again.
+pub(in crate::http) async fn state<T: Send + 'static>(
+    conversation: &Conversation,
+    surface: ClientState,
+    wanted: Wanted,
+    decide: impl FnOnce(u64) -> (T, bool) + Send + 'static,
+) -> Result<(T, Option<ClientState>), Gone> {
+    let (ui, now) = (conversation.ui.facts(), SystemTime::now());
+    let look = move |state: &State| {
+        let mut hasher = DefaultHasher::new();
+        (state.revision, ui).hash(&mut hasher);
+        // The time of a thought goes on by itself.
+        reasoning(state, now).elapsed_ms.hash(&mut hasher);
+        let (answer, unchanged) = decide(hasher.finish());
+        (answer, (!unchanged).then(|| (wanted.take(state), rest(state, &ui, now), wanted)))
+    };
+    let (answer, taken) = conversation.space.look(look).await?;
+    let state = taken.map(|(taken, rest, wanted)| {
+        let width = surface.ui.terminal_width;
+        let messages = wanted.show(&taken, &conversation.me);
+        let mut state = ClientState { messages, session: surface.session, terminal: surface.terminal, ..rest };
+        state.ui.terminal_width = width;
+        state
+    });
+    Ok((answer, state))
+}
+
 /// The state of a surface with all that its conversation knows.
 pub(in crate::http) async fn whole_state(
     conversation: &Conversation,
     surface: ClientState,
 ) -> Result<ClientState, Gone> {
-    let (ui, now) = (conversation.ui.facts(), SystemTime::now());
-    let wanted = Wanted::default();
-    let take = move |state: &State| (wanted.take(state), rest(state, &ui, now), wanted);
-    let (taken, rest, wanted) = conversation.space.look(take).await?;
-    let messages = wanted.show(&taken, &conversation.me);
-    let mut state = ClientState { messages, session: surface.session, terminal: surface.terminal, ..rest };
-    state.ui.terminal_width = surface.ui.terminal_width;
-    Ok(state)
+    let (_, state) = state(conversation, surface, Wanted::default(), |_| ((), false)).await?;
+    Ok(state.unwrap_or_default())
 }
 
 pub(super) fn projected(item: &Item, me: &ParticipantId) -> Vec<Message> {

@@ -14,6 +14,7 @@ mod interrupts;
 mod lifecycle;
 mod managing;
 mod moments;
+mod polling;
 mod questions;
 mod remote;
 mod same;
