@@ -21,6 +21,7 @@ use wh_client::Space;
 use wh_core::space::ParticipantId;
 use wh_core::space::item::Item;
 use wh_core::space::machine::{Effect, Now, Space as Machine};
+use wh_core::space::state::Targets;
 
 pub use roster::Roster;
 use roster::{Arrival, Desk};
@@ -53,8 +54,15 @@ impl RunningSpace {
 
     /// The same, with agents that can be invited.
     pub fn with_roster(name: &str, me: ParticipantId, roster: Roster) -> Self {
+        Self::with_targets(name, me, roster, Targets::default())
+    }
+
+    /// The same, with default chat targets. [`Targets::chosen`] is not used: a person chooses later.
+    pub fn with_targets(name: &str, me: ParticipantId, roster: Roster, targets: Targets) -> Self {
         let now = task::now();
-        Self::run(Machine::new(name, me, now), now, roster)
+        let (mut machine, mut effects) = Machine::new(name, me, now);
+        effects.extend(machine.default_targets(targets.participant, targets.global));
+        Self::run((machine, effects), now, roster)
     }
 
     /// A space that begins with what was said in an earlier life: all of it over, see [`Machine::restore`]. `notice` is what

@@ -14,6 +14,7 @@ use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
 use wh_core::space::harness::Report;
 use wh_core::space::item::Level;
+use wh_core::space::state::Targets;
 use wh_core::terminal::{Exit, Size};
 use wh_doors::http::Conversation;
 use wh_engine::space::{Roster, RunningSpace};
@@ -56,7 +57,8 @@ Examples:
 Exit codes: 0 you left, or wh was asked to end; 2 wrong usage; 125 wh failed (a port in use, the
 agent could not be started, the terminal is gone).
 
-Environment: WH_AGENT, WH_AGENTS_FILE (see docs/agents.md), WH_MODEL, WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
+Environment: WH_AGENT, WH_AGENTS_FILE (see docs/agents.md), WH_MODEL, WH_TARGET, WH_SPACE_TARGET,
+WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
 there is no --control-port), WH_LOG (error to trace: what wh itself does, on a terminal in
 $XDG_STATE_HOME/wheelhouse/wh.log, else on standard error).";
 
@@ -149,6 +151,14 @@ pub struct SpaceArguments {
     #[arg(long = "as", value_name = "NAME", default_value = "human")]
     me: String,
 
+    /// Send chat to these participants unless `/target` says otherwise [default: everybody]
+    #[arg(long = "target", value_name = "NAME", env = "WH_TARGET", value_delimiter = ',')]
+    targets: Vec<String>,
+
+    /// Default targets of the space, used where there is no --target
+    #[arg(long = "space-target", value_name = "NAME", env = "WH_SPACE_TARGET", value_delimiter = ',')]
+    space_targets: Vec<String>,
+
     /// Arguments for the agent itself
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -175,6 +185,7 @@ impl SpaceArguments {
         }
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         self.own_name()?;
+        self.default_targets()?;
         let directory = self.directory()?;
         let catalog = agents::catalog(&directory)?;
         let agents = self.known_agents(&catalog)?;
@@ -237,6 +248,21 @@ impl SpaceArguments {
         Ok(ParticipantId::from(self.me.as_str()))
     }
 
+    /// The default chat targets. A name that nobody here has is refused.
+    fn default_targets(&self) -> Result<Targets, Failure> {
+        let checked = |option: &str, names: &[String]| {
+            let names: Vec<&str> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+            if let Some(unknown) = names.iter().find(|name| !self.agents.iter().any(|agent| agent == *name)) {
+                return Err(Failure::new(code::USAGE, format!("{option}: there is no participant {unknown:?}"))
+                    .hint(format!("the agents of this space are {}", self.agents.join(", "))));
+            }
+            Ok((!names.is_empty()).then(|| names.into_iter().map(ParticipantId::from).collect()))
+        };
+        let participant = checked("--target or WH_TARGET", &self.targets)?;
+        let global = checked("--space-target or WH_SPACE_TARGET", &self.space_targets)?;
+        Ok(Targets { chosen: None, participant, global })
+    }
+
     fn directory(&self) -> Result<PathBuf, Failure> {
         let wanted = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
         let entered = wanted.canonicalize().ok().filter(|path| path.is_dir());
@@ -254,7 +280,7 @@ impl SpaceArguments {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
         let me = self.own_name()?;
         let directory = roster.start.directory.clone();
-        let running = RunningSpace::with_roster(&self.name, me.clone(), roster);
+        let running = RunningSpace::with_targets(&self.name, me.clone(), roster, self.default_targets()?);
         let mut titles = Vec::new();
         for (facts, harness) in started {
             running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;

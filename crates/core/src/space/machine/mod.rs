@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::json;
 
 use super::command::{Command, Done, Refusal};
-use super::event::{Activity, Event, Evidence, Role, Status, StreamFrame};
+use super::event::{Activity, Event, Evidence, Role, Scope, Status, StreamFrame};
 use super::harness::{Key, Order, Report};
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
@@ -153,6 +153,20 @@ impl Space {
         space.publish(Event::Joined(me, Role::Human));
         let effects = std::mem::take(&mut space.effects);
         (space, effects)
+    }
+
+    /// Sets whom chat goes to by default: the person's own choice, and that of the space. What happened with that.
+    pub fn default_targets(
+        &mut self,
+        participant: Option<Vec<ParticipantId>>,
+        global: Option<Vec<ParticipantId>>,
+    ) -> Vec<Effect> {
+        for (scope, targets) in [(Scope::Participant, participant), (Scope::Global, global)] {
+            if targets.is_some() {
+                self.publish(Event::Targets(scope, targets));
+            }
+        }
+        std::mem::take(&mut self.effects)
     }
 
     /// What is true.
