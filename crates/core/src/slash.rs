@@ -136,7 +136,11 @@ pub const COMMANDS: &[Entry] = &[
     unlisted("/mode [MODE]", "List the agent's modes, or choose one"),
     entry("Participant Controls", "/status [PARTICIPANT]", "Ask how it is"),
     entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
-    entry("Participant Controls", "/resume [PARTICIPANT]", "Let it go on; without a name the same as /sessions"),
+    entry(
+        "Participant Controls",
+        "/resume [PARTICIPANT]",
+        "Let it go on; without a name the only one paused, else /sessions",
+    ),
     entry("Participant Controls", "/forget PARTICIPANT [oldest|newest] [COUNT]", "Have it forget entries"),
     entry(
         "Participant Controls",
@@ -215,7 +219,6 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
         "ui-board" => Slash::Ui(UiCommand::Board(board(words.first().copied()).map_err(wrong)?)),
         "agent" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Agent)),
         "sessions" | "conversations" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
-        "resume" if words.is_empty() => Slash::Ui(UiCommand::Pick(Pick::Conversation)),
         "tools" => Slash::Ui(UiCommand::Tools(board(words.first().copied()).map_err(wrong)?)),
         "ui" => match words.first().copied() {
             Some("board") => Slash::Ui(UiCommand::Board(board(words.get(1).copied()).map_err(wrong)?)),
@@ -249,7 +252,7 @@ pub fn parse(line: &str) -> Result<Slash, Mistake> {
             let reason = rest(if seconds.is_some() { 2 } else { 1 });
             call(Call::Pause { timeout: seconds.map(Duration::from_secs), reason })?
         }
-        "resume" => call(Call::Resume)?,
+        "resume" => call_any(Call::Resume),
         "forget" => {
             let newest = match words.get(1).copied() {
                 None | Some("oldest") => false,

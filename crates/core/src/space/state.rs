@@ -353,6 +353,12 @@ impl State {
         self.participants.iter().find_map(|(id, participant)| participant.paused.as_ref().map(|pause| (id, pause)))
     }
 
+    /// The participant that is paused, if it is the only one.
+    pub fn only_paused(&self) -> Option<&ParticipantId> {
+        let mut paused = self.participants.iter().filter(|(_, one)| one.paused.is_some()).map(|(id, _)| id);
+        paused.next().filter(|_| paused.next().is_none())
+    }
+
     /// How somebody's session fares.
     pub fn activity(&self, id: &ParticipantId) -> Option<&Activity> {
         self.participants.get(id)?.session.as_ref().map(|status| &status.activity)

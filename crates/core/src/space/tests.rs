@@ -36,7 +36,7 @@ pub(super) fn capable() -> Capabilities {
     Capabilities {
         interrupts: true,
         acknowledges: true,
-        calls: vec!["pause".to_owned(), "status".to_owned(), "close".to_owned()],
+        calls: vec!["pause".to_owned(), "resume".to_owned(), "status".to_owned(), "close".to_owned()],
         commands: vec![Named { id: "demo".to_owned(), title: "Tricks".to_owned() }],
         ..Capabilities::default()
     }
@@ -470,11 +470,12 @@ fn a_setting_is_told_to_the_agent_and_not_said_in_the_conversation() {
 
 #[test]
 fn what_is_chosen_from_a_list_is_for_whoever_shows_it() {
-    for (line, list) in [("/agent", Pick::Agent), ("/sessions", Pick::Conversation), ("/resume", Pick::Conversation)] {
+    for (line, list) in [("/agent", Pick::Agent), ("/sessions", Pick::Conversation)] {
         assert_eq!(slash::parse(line), Ok(Slash::Ui(UiCommand::Pick(list))), "{line}");
     }
     let invited = Command::Manage(Some(agent()), crate::space::roster::Ask::Invite);
     assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(invited)));
+    assert_eq!(slash::parse("/resume"), Ok(Slash::Space(Command::Call(None, Call::Resume))));
     assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(Command::Call(Some(agent()), Call::Resume))));
     assert_eq!(slash::parse("/tools auto"), Ok(Slash::Ui(UiCommand::Tools(Some(Board::Auto)))));
     assert_eq!(slash::parse("/ui tools"), Ok(Slash::Ui(UiCommand::Tools(None))));

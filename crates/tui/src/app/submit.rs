@@ -6,6 +6,7 @@ use serde_json::Value;
 use wh_core::slash::{self, Pick, Slash};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Command;
+use wh_core::space::harness::Call;
 use wh_core::space::state::State;
 
 use super::{Act, App, Request};
@@ -25,6 +26,10 @@ impl App {
                 }
                 Ok(Slash::Space(Command::Mode(None, None))) if self.offers(Pick::Mode, state) => {
                     self.pick(Pick::Mode, state, now)
+                }
+                // Nobody, or more than one, is paused: a conversation may be meant.
+                Ok(Slash::Space(Command::Call(None, Call::Resume))) if state.only_paused().is_none() => {
+                    self.pick(Pick::Conversation, state, now)
                 }
                 Ok(Slash::Ui(command)) => self.ui(command, state, now),
                 Ok(Slash::Space(command)) => vec![Act::Ask(Request { command, written: Some(text) })],

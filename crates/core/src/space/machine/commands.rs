@@ -402,6 +402,13 @@ impl Space {
         call: Call,
     ) -> Outcome {
         let name = slash::call_name(&call);
+        let whom = match (whom, &call) {
+            (None, Call::Resume) => match self.state.only_paused() {
+                Some(paused) => Some(paused.clone()),
+                None => return self.manage(ticket, id, None, Ask::Conversations),
+            },
+            (whom, _) => whom,
+        };
         // Who does not take part, or cannot say it itself, is asked apart.
         if let Some(ask) = beside(&call)
             && whom.as_ref().is_some_and(|whom| !self.takes_part(whom))

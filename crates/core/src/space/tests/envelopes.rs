@@ -6,6 +6,7 @@ use super::super::envelope::Envelope;
 use super::super::event::{Event, StreamFrame};
 use super::super::item::Output;
 use super::super::question::Detail;
+use super::super::roster::Ask;
 use super::super::state::State;
 use super::*;
 
@@ -138,7 +139,12 @@ fn a_pause_is_said_to_be_by_who_asked_for_it() {
     bench.report(Report::Paused(Some(pause())));
     assert_eq!(bench.space.state().pause().unwrap().1.by, me());
     bench.report(Report::Called(1, Ok(json!("Paused."))));
+    let (effects, _) = bench.command(None, Command::Call(None, Call::Resume));
+    assert_eq!(told(&effects), [Order::Call { id: 2, call: Call::Resume }], "the only one that is paused");
     bench.report(Report::Paused(None));
+    let (effects, _) = bench.command(None, Command::Call(None, Call::Resume));
+    let asks = |effect: &Effect| matches!(effect, Effect::Manage { ask: Ask::Conversations, .. });
+    assert!(effects.iter().any(asks), "nobody is paused: {effects:?}");
     bench.report(Report::Paused(Some(pause())));
     assert_eq!(bench.space.state().pause().unwrap().1.by, agent(), "nobody has asked for this one");
 }
