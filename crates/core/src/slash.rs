@@ -180,17 +180,20 @@ const USAGE_WIDTH: usize = 48;
 pub fn help(of_agents: &[(ParticipantId, Vec<Named>)]) -> Vec<String> {
     let mut lines = vec![HELP_TITLE.to_owned()];
     let mut group = "";
+    let listed =
+        COMMANDS.iter().filter(|command| !command.group.is_empty()).map(|command| command.usage.chars().count());
+    let width = listed.fold(USAGE_WIDTH, usize::max);
     for command in COMMANDS.iter().filter(|command| !command.group.is_empty()) {
         if command.group != group {
             group = command.group;
             lines.push(group.to_owned());
         }
-        lines.push(format!("  {:<USAGE_WIDTH$} {}", command.usage, command.about));
+        lines.push(format!("  {:<width$} {}", command.usage, command.about));
     }
     for (agent, commands) in of_agents.iter().filter(|(_, commands)| !commands.is_empty()) {
         lines.push(format!("Commands of {agent}"));
         for command in commands {
-            lines.push(format!("  {:<USAGE_WIDTH$} {}", format!("/{}", command.id), command.title));
+            lines.push(format!("  {:<width$} {}", format!("/{}", command.id), command.title));
         }
     }
     lines

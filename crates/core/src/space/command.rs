@@ -191,7 +191,7 @@ pub enum Refusal {
     #[error("nothing is under way that could be interrupted")]
     NothingToInterrupt,
     /// Nothing waits that this would choose.
-    #[error("nothing that waits is chosen by {0:?}")]
+    #[error("nothing waits for {0}")]
     NothingChosen(String),
     /// There is no such command.
     #[error("Unknown command: /{0}; /help lists the commands")]

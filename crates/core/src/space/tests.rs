@@ -312,7 +312,9 @@ fn acknowledgements_are_wanted_given_and_dropped() {
     bench.report(Report::WantsAcknowledgement("a".into()));
     let all = Command::Acknowledge { selector: Selector::All, status: None };
     assert!(bench.command(None, all.clone()).1.unwrap().is_ok());
-    assert_eq!(bench.refused(all), Refusal::NothingChosen("all".into()));
+    assert_eq!(bench.refused(all).to_string(), "nothing waits for your acknowledgement");
+    let refused = bench.refused(Command::Cancel { selector: Selector::All, reason: None });
+    assert!(refused.to_string().starts_with("nothing waits for being cancelled: nobody reasons"), "{refused}");
     assert!(bench.space.state().acknowledgements.is_empty());
 }
 
@@ -362,6 +364,11 @@ fn the_help_begins_with_its_title_and_names_the_agents_commands() {
     let lines = bench.command(None, Command::Help).1.unwrap().unwrap().lines;
     assert_eq!(lines[0], "Available Commands");
     assert!(lines.iter().any(|line| line.contains("/demo")));
+    let usages = slash::COMMANDS.iter().filter(|command| !command.group.is_empty());
+    let columns: std::collections::BTreeSet<_> = usages
+        .map(|command| lines.iter().find(|line| line[2..].starts_with(command.usage)).unwrap().find(command.about))
+        .collect();
+    assert_eq!(columns.len(), 1, "no usage breaks the column: {lines:#?}");
     assert_eq!(bench.kinds().last().unwrap(), "system/help");
 }
 

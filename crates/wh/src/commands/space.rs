@@ -287,8 +287,8 @@ impl SpaceArguments {
             titles.push(facts.title);
         }
         let size = person.map_or(self.size, Person::size);
-        let command = vec!["wh".to_owned(), "--agent".to_owned(), self.agents.join(",")];
-        let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+        let words: Vec<OsString> = std::iter::once("wh".into()).chain(std::env::args_os().skip(1)).collect();
+        let command: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let recording = self.record.open(&words, size, "xterm-256color".to_owned())?;
         let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
         let spec = HostSpec {

@@ -353,9 +353,13 @@ impl Space {
                 }
             }
         };
-        let said = match selector {
-            Selector::All => "all".to_owned(),
-            Selector::Named(name) => name.clone(),
+        let said = match (selector, mine) {
+            (Selector::All, false) => "your acknowledgement".to_owned(),
+            (Selector::All, true) => {
+                "being cancelled: nobody reasons, and all that you sent is acknowledged".to_owned()
+            }
+            (Selector::Named(name), false) => format!("your acknowledgement that {name:?} names"),
+            (Selector::Named(name), true) => format!("an acknowledgement that {name:?} names"),
         };
         if items.is_empty() { Err(Refusal::NothingChosen(said)) } else { Ok(items) }
     }

@@ -81,7 +81,7 @@ fn a_space_is_listed_and_the_small_commands_work_on_it() {
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    assert!(run(&["ls"]).contains("--agent demo"));
+    assert!(run(&["ls"]).contains("wh space connect"));
     run(&["send", "hello from a script", "--key", "enter"]);
     run(&["wait", "message_count >= 3 and not reasoning_active"]);
     assert!(run(&["messages"]).contains("hello from a script"));
