@@ -7,6 +7,7 @@ pub mod gate;
 pub mod hidden;
 pub mod histogram;
 pub mod input;
+pub mod posted;
 pub mod request;
 pub mod session;
 pub mod slash;

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::posted::Posted;
 use crate::space::ParticipantId;
 use crate::space::command::{Command, Selector, Target};
 use crate::space::harness::{Call, Named};
@@ -171,9 +172,9 @@ pub const COMMANDS: &[Entry] = &[
 pub const HELP_TITLE: &str = "Available Commands";
 
 /// Seconds that a pause may take.
-const LONGEST_PAUSE: u64 = 366 * 24 * 3600;
+pub(crate) const LONGEST_PAUSE: u64 = 366 * 24 * 3600;
 
-/// Columns that a usage takes in the help.
+/// Columns that a usage takes in the help at least.
 const USAGE_WIDTH: usize = 48;
 
 /// The help, line by line.
@@ -348,8 +349,8 @@ fn envelope(words: &[&str], line: &str) -> Result<Slash, &'static str> {
     };
     let json = Some(after_words(line, 5)).filter(|text| !text.is_empty()).unwrap_or("{}");
     let arguments: Value = serde_json::from_str(json).map_err(|_| "the arguments are not JSON")?;
-    let call = Call::UseTool { name: (*name).to_owned(), arguments };
-    Ok(Slash::Space(Command::Call(Some(ParticipantId::from(*whom)), call)))
+    let posted = Posted::tool_call(ParticipantId::from(*whom), name, arguments);
+    posted.command().map(Slash::Space).map_err(|_| "it is not an envelope")
 }
 
 /// What follows the first so many words, as it was written.

@@ -90,11 +90,7 @@ impl Space {
             Command::Mode(whom, mode) => self.choose(ticket, id, whom, mode, Chosen::Mode),
             Command::Set(whom, setting) => self.set(ticket, id, whom, setting),
             Command::Manage(whom, ask) => self.manage(ticket, id, whom, ask),
-            Command::Post { kind, payload, to } => {
-                self.accept(id);
-                self.whole('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
-                self.finish(id, Vec::new())
-            }
+            Command::Post { kind, payload, to } => self.post(by, id, kind, payload, to),
             Command::OfAgent { name, line } => self.of_agent(by, id, &name, line),
             Command::Refused { line, reason } => {
                 self.accept(id);

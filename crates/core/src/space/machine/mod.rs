@@ -6,6 +6,7 @@ mod commands;
 mod deeds;
 mod listing;
 mod managing;
+mod posting;
 mod reports;
 mod restored;
 

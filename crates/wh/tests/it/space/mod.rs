@@ -15,6 +15,7 @@ mod lifecycle;
 mod managing;
 mod moments;
 mod polling;
+mod posting;
 mod questions;
 mod remote;
 mod same;
