@@ -461,6 +461,10 @@ export interface MarkBody {
 
 /** One envelope. */
 export interface Message {
+  /** The `reasoning/start` that it is a part of. */
+  context?: string;
+  /** The envelopes that it answers or is about. */
+  correlation_id?: Array<string>;
   /** Its sender. */
   from: string | null;
   /** Its id. */
@@ -469,12 +473,16 @@ export interface Message {
   kind: string;
   /** What it says. */
   payload: unknown;
-  /** When it was added. */
+  /** The protocol of the envelope: `mew/v0.4`. */
+  protocol: string;
+  /** When it was added to the list: later than all before it. */
   receivedAt: string;
   /** Whether this client sent it. */
   sent: boolean;
   /** Its addressees; null is everybody. */
   to: Array<string> | null;
+  /** When it was sent. In a local conversation the same as `receivedAt`. */
+  ts: string;
 }
 
 /** What a message answers. */
