@@ -14,10 +14,16 @@ fn post(wh: &Wh, envelope: Value) {
 #[test]
 fn a_typed_envelope_has_the_effect_of_its_kind_or_is_refused() {
     let wh = space();
+    for command in ["/status demo", "/ui board open"] {
+        assert_eq!(wh.post("/control/command", json!({ "command": command })).status, 200, "{command}");
+    }
     post(&wh, json!({ "kind": "participant/pause", "to": ["demo"], "payload": { "reason": "lunch" } }));
     let paused = eventually("it is paused", || Some(state(&wh)).filter(|state| !state["pauseState"].is_null()));
     assert_eq!(paused["pauseState"]["requestedBy"], "human");
-    assert_eq!(paused["participantStatuses"]["demo"]["status"], "paused");
+    let status = &paused["participantStatuses"]["demo"];
+    assert_eq!(status["status"], "paused", "the live status, not what it said once");
+    assert!(status["summary"].is_string(), "{status}");
+    wh.wait(r#"screen_contains "demo paused by human: lunch" and not screen_contains "idle: ""#);
     say(&wh, "/resume");
     eventually("it goes on", || state(&wh)["pauseState"].is_null().then_some(()));
 
