@@ -30,6 +30,11 @@ fn after_a_kill_a_conversation_goes_on_and_of_a_terminal_its_history_is_left() {
         let store = fs::read(house.root().join("state/wheelhouse/store/wheelhouse.db-wal")).unwrap_or_default();
         store.windows(11).any(|window| window == b"remember 42").then_some(())
     });
+    let messages = |house: &House, query: &str| {
+        let body = house.get(&format!("/sessions/{}/control/messages?limit=1000{query}", agent.id)).json();
+        body["messages"].as_array().unwrap().clone()
+    };
+    let before = messages(&house, "");
     let family: Vec<Pid> = process::descendants(house.pid());
     assert!(!family.is_empty());
     house.kill();
@@ -63,6 +68,9 @@ fn after_a_kill_a_conversation_goes_on_and_of_a_terminal_its_history_is_left() {
     other.wait_for("hello after");
     let said = house.chats(&agent).into_iter().filter(|(from, _)| from == "local").map(|(_, text)| text);
     assert_eq!(said.collect::<Vec<_>>(), ["hello before", "hello after"], "each once");
+    let since = format!("&since={}", before.last().unwrap()["receivedAt"].as_str().unwrap());
+    assert_eq!(messages(&house, "")[..before.len()], before[..], "as they were, and in their place");
+    assert_eq!(messages(&house, &since), messages(&house, "")[before.len()..], "what is new, and all of it");
     let ack = house.control(&stdin(&program, "late", "echo late\n"));
     assert_eq!(ack["result"], "not_live", "{ack}");
 }
