@@ -137,11 +137,7 @@ pub const COMMANDS: &[Entry] = &[
     unlisted("/mode [MODE]", "List the agent's modes, or choose one"),
     entry("Participant Controls", "/status [PARTICIPANT]", "Ask how it is"),
     entry("Participant Controls", "/pause PARTICIPANT [SECONDS] [REASON]", "Ask it to wait"),
-    entry(
-        "Participant Controls",
-        "/resume [PARTICIPANT]",
-        "Let it go on; without a name the only one paused, else /sessions",
-    ),
+    entry("Participant Controls", "/resume [PARTICIPANT]", "Resume it; no name: the one paused, or /sessions"),
     entry("Participant Controls", "/forget PARTICIPANT [oldest|newest] [COUNT]", "Have it forget entries"),
     entry(
         "Participant Controls",

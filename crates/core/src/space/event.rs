@@ -145,6 +145,11 @@ impl Activity {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Whether this word is the [name](Self::name) of an activity.
+    pub fn is_name(word: &str) -> bool {
+        matches!(word, "starting" | "idle" | "working" | "waiting" | "paused" | "gone" | "unknown")
+    }
 }
 
 /// What says how a session fares, the most trusted first.

@@ -193,12 +193,13 @@ fn participant(page: &mut Page<'_>, id: &ParticipantId, one: &Participant, momen
         }
     }
     if let Some((status, summary, at)) = &one.said {
-        // The line above has the status of a session; the word that was said once may be true no longer.
-        let said = match (summary, &one.session) {
-            (Some(summary), Some(_)) => format!("  {}", one_line(summary)),
-            (None, Some(_)) => return,
-            (Some(summary), None) => format!("  {}: {}", one_line(status), one_line(summary)),
-            (None, None) => format!("  {}", one_line(status)),
+        // The line above has the live status of a session; a word for the same that was said once may be true no longer.
+        let outdated = one.session.is_some() && Activity::is_name(status);
+        let said = match summary {
+            Some(summary) if outdated => format!("  {}", one_line(summary)),
+            None if outdated => return,
+            Some(summary) => format!("  {}: {}", one_line(status), one_line(summary)),
+            None => format!("  {}", one_line(status)),
         };
         page.entry(vec![Span::styled(said, theme.text)], &moment.ago(*at));
     }
@@ -291,7 +292,8 @@ pub(super) fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'
     }
     for (id, one) in state.present().filter(|(_, one)| one.said.is_some()).take(2) {
         let live = one.session.as_ref().map(|session| session.activity.name());
-        if let Some(status) = live.or(one.said.as_ref().map(|(status, ..)| status.as_str())) {
+        if let Some((said, ..)) = &one.said {
+            let status = live.filter(|_| Activity::is_name(said)).unwrap_or(said);
             chips.push(Span::styled(format!("{id}: {}", fit(&one_line(status), 24)), theme.dim));
         }
     }

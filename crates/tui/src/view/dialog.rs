@@ -10,9 +10,9 @@ use wh_core::space::item::Item;
 use wh_core::space::question::{Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
 
-use super::lines::{fit, one_line, put, put_all, thousands};
 use super::details::Details;
 use super::frame;
+use super::lines::{fit, one_line, put, put_all, thousands};
 use crate::app::{App, CONFIRMATIONS, Spot, takes_text};
 use crate::composer::{Composer, ComposerView};
 use crate::diff::CONTEXT;

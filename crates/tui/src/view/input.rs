@@ -23,8 +23,7 @@ pub(super) fn draw(
     moment: &Moment,
 ) -> Option<Position> {
     let theme = app.theme();
-    let focused = app.picker().is_none() && !app.dialog.is_open()
-        || app.picker().is_none() && app.dialog.is_held();
+    let focused = app.picker().is_none() && !app.dialog.is_open() || app.picker().is_none() && app.dialog.is_held();
     let border = if focused { theme.accent } else { theme.border };
     rule(buffer, above, border, &targets(app, state), &below_the_window(app));
     let chips = if app.signals.is_open() { Vec::new() } else { board::chips(state, theme, moment) };

@@ -172,7 +172,8 @@ fn draw_aside(app: &App, state: &State, buffer: &mut Buffer, mut rest: Rect, mom
         }
     }
     // The hint is the first that goes where there is no room.
-    let fitting = if signals.len() > usize::from(inside.height) { signals.len() - board::HINT_LINES } else { signals.len() };
+    let fitting =
+        if signals.len() > usize::from(inside.height) { signals.len() - board::HINT_LINES } else { signals.len() };
     lines::put_cut(buffer, inside, &signals[..fitting], app.theme().dim);
     // The divider, and a column free before it.
     rest.width -= columns + 2;

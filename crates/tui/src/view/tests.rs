@@ -248,12 +248,7 @@ impl Typist {
     }
 
     fn draw(&mut self, milliseconds: u64) {
-        view::draw(
-            &mut self.app,
-            &self.state,
-            &mut Buffer::empty(Rect::new(0, 0, 100, 60)),
-            Self::at(milliseconds),
-        );
+        view::draw(&mut self.app, &self.state, &mut Buffer::empty(Rect::new(0, 0, 100, 60)), Self::at(milliseconds));
     }
 
     #[track_caller]

@@ -123,7 +123,8 @@ async fn a_small_board_shows_what_needs_attention_and_says_what_is_cut() {
     }
     let pause = PauseReport { timeout: None, reason: Some("lunch".into()) };
     stage.report(Report::Paused(Some(pause))).await;
-    for row in ["│ Pause            demo paused: lunch", "│ Streams (3)      stream-1 demo", "│ Participants (2) "] {
+    for row in ["│ Pause            demo paused: lunch", "│ Streams (3)      stream-1 demo", "│ Participants (2) "]
+    {
         stage.sees(row).await;
     }
     assert!(!stage.screen().contains(" more "), "{}", stage.screen());

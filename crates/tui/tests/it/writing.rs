@@ -103,9 +103,14 @@ async fn a_refused_line_leaves_the_composer_and_is_recorded() {
 }
 
 #[tokio::test]
-async fn an_envelope_in_json_is_posted() {
+async fn an_envelope_in_json_is_posted_or_refused_by_its_kind() {
     let mut stage = Stage::new(100, 24).await;
-    stage.text("{\"kind\":\"custom/thing\",\"payload\":{\"a\":1}}\r").await;
+    stage.text("{\"kind\":\"custom/thing\"}\r").await;
+    stage.sees("custom/thing: there is no such kind").await;
+    stage.sees("❯ {\"kind\"").await;
+    stage.press(&["ctrl+u"]).await;
+    stage.text("{\"kind\":\"participant/status\",\"payload\":{\"status\":\"away\"}}\r").await;
+    stage.no_longer_sees("❯ {").await;
     let kinds = stage.state(|state| {
         let acts = state.items.iter().filter_map(|item| match &item.body {
             Body::Act { kind, .. } => Some(kind.clone()),
@@ -113,7 +118,7 @@ async fn an_envelope_in_json_is_posted() {
         });
         acts.collect::<Vec<_>>()
     });
-    assert!(kinds.await.contains(&"custom/thing".to_owned()));
+    assert!(kinds.await.contains(&"participant/status".to_owned()));
 }
 
 #[tokio::test]
