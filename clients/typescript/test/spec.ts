@@ -98,7 +98,10 @@ interface ScreenResponse {
   scrollback: { buffer_size: number; truncated: boolean };
 }
 
-// Ours is theirs; and theirs is ours but for what we add, which is optional.
+// Ours is theirs; and theirs is ours but for what we add: protocol and time of a message, and fields that are optional.
+type Added = Pick<State["messages"][number], "protocol" | "ts">;
 export const kept = (state: State): CLIStateSnapshot => state;
-export const nothingElse = (state: CLIStateSnapshot): State => state;
+export const nothingElse = (state: CLIStateSnapshot, added: Added): State => {
+  return { ...state, messages: state.messages.map((message) => ({ ...message, ...added })) };
+};
 export const screenKept = (screen: Screen): ScreenResponse => screen;

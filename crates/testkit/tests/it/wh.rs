@@ -30,8 +30,10 @@ fn wh_is_found_by_its_announcement_and_ended_by_drop() {
     let wh = Wh::options(bin).env("PORT", model.port()).flags(&["--cols", "80"]).start(&["--", "cat"]);
     assert_eq!(wh.port(), model.port());
     assert_eq!(wh.get("/control/health").status, 200);
-    let started =
-        format!("started as: run --headless --control-port 0 --cols 80 -- cat in {}", wh.runtime_dir().display());
+    let started = format!(
+        "started as: run --headless --control-port 0 --linger 0 --cols 80 -- cat in {}",
+        wh.runtime_dir().display()
+    );
     assert!(wh.stderr().contains(&started), "{}", wh.stderr());
     let pid = wh.pid();
     drop(wh);
@@ -44,7 +46,7 @@ fn a_signal_reaches_wh_and_its_exit_is_seen() {
     let bin = stand_in(&directory, "trap 'exit 7' INT; echo ready; while :; do sleep 0.01; done");
     let mut wh = Wh::options(bin).env("PORT", 1).headed().control_port(9).start(&[]);
     wh_testkit::eventually("the trap is set", || wh.stdout().contains("ready").then_some(()));
-    assert!(wh.stderr().contains("run --control-port 9 in"), "{}", wh.stderr());
+    assert!(wh.stderr().contains("run --control-port 9 --linger 0 in"), "{}", wh.stderr());
     wh.signal(Signal::SIGINT);
     assert_eq!(wh.wait_exit(PATIENCE).code(), Some(7));
 }
