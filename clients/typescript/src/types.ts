@@ -391,6 +391,8 @@ export interface DoneBody {
 
 /** Every error answer. */
 export interface ErrorBody {
+  /** A code for programs, where there is one: `request_id_reused`, for example. */
+  code?: string;
   /** The value that was wrong and what to do. */
   detail?: string;
   /** What was wrong, in a few stable words. */
@@ -489,6 +491,8 @@ export interface Message {
 export interface MessageBody {
   /** The id was seen before: nothing was said again. */
   duplicate: boolean;
+  /** Lines that a slash command came to. */
+  lines?: Array<string>;
   /** The name by which `/control/receipts/{request_id}` tells what became of it. */
   request_id: string;
   /** How far it is. */
@@ -501,6 +505,13 @@ export interface MessageBody {
 
 /** `POST /message`. */
 export interface MessageRequest {
+  /** Allow a text that begins with `!`, by which an agent may run a shell command. */
+  allow_shell?: boolean;
+  /**
+   * Pass the text to the model as it is: no slash command, no envelope. Refused (409, `not_literal`) where the agent would
+   * interpret its first character itself.
+   */
+  literal?: boolean;
   /** What to say. */
   message: string;
   /** The caller's name for this message: the same name is said once. */
@@ -667,11 +678,13 @@ export interface Reasoning {
 
 /** What became of one command. */
 export interface ReceiptBody {
+  /** Why it failed, as a code for programs: `cancelled`, `cut_off`, `interrupted`, `ended`, `failed` or another reason. */
+  code?: string;
   /** The message that it became. */
   message: string | null;
   /** When it came how far. */
   reached: Array<ReachedBody>;
-  /** Why it failed. */
+  /** Why it failed, in words. */
   reason: string | null;
   /** The caller's id, or ours where the caller had none. */
   request_id: string;
@@ -755,7 +768,7 @@ export interface SendInputBody {
 export interface SentBody {
   /** Whether the terminal has taken every byte. False: they wait, in order, for a program that does not read. */
   delivered: boolean;
-  /** The id was seen before: nothing was sent, and the rest of this body is the first answer's. */
+  /** The id was seen before: nothing was sent, and `delivered` is how it stands now. */
   duplicate: boolean;
   /** What was injected, as it was named in the request. */
   injected?: string;

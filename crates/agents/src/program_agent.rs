@@ -247,11 +247,12 @@ impl Agent for ProgramAgent {
         Box::pin(async move {
             let start = self.entry.program.complete(start);
             let launch = self.launch(&start)?;
-            match self.entry.protocol {
+            let harness = match self.entry.protocol {
                 Protocol::Acp => acp::start(Arc::clone(&self.entry), launch, start),
                 Protocol::Claude => claude::start(&self.entry, &launch, start),
                 Protocol::Codex => codex::start(launch, start),
-            }
+            };
+            Ok(Harness { interprets: self.entry.protocol.interprets(), ..harness? })
         })
     }
 }

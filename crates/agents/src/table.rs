@@ -36,6 +36,15 @@ impl Protocol {
             Self::Codex => "codex",
         }
     }
+
+    /// First characters of a prompt that agents of this protocol interpret themselves. Which texts are commands is an ACP
+    /// agent's own decision, also beyond the commands that it lists.
+    pub fn interprets(self) -> &'static [char] {
+        match self {
+            Self::Acp | Self::Claude => &['/'],
+            Self::Codex => &[],
+        }
+    }
 }
 
 /// Definition of an agent: a row of the table, changed by a person's `agents.toml`, or an agent that is only there.

@@ -11,6 +11,8 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 use wh_core::caller::{CallerRefusal, Origin, Standing};
+use wh_core::receipt::Receipt;
+use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::{Exit, Size};
 use wh_wire::socket::{Capabilities, ControlAck, ControlKind, ControlProblem, ControlRequest, Credential, Failure};
@@ -79,6 +81,9 @@ pub trait Daemon: Send + Sync {
     /// Ends one and all that it started, in steps or at once. Returns when it has ended, or when it is known what could not be
     /// ended.
     fn end(&self, id: &str, now: bool) -> BoxFuture<'_, EndOutcome>;
+
+    /// The receipt of a command that is stored, also of a session that was lost. Newer ones are known to the session itself.
+    fn receipt(&self, session: &Session, id: RequestId) -> BoxFuture<'_, Option<Receipt>>;
 
     /// Forgets one that has ended, with its history. False: it lives, or there is none.
     fn forget(&self, id: &str) -> BoxFuture<'_, bool>;

@@ -17,8 +17,8 @@ pub use daemon::{
     Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage,
     NewSession, Session, What,
 };
-pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, Typed, WaitEnd, Watch};
-pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Updates};
+pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
+pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Until, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};
 pub use trace::Opener;

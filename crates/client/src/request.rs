@@ -9,8 +9,9 @@ use wh_core::condition::Condition;
 use wh_core::event::{Cursor, FellOut, Numbered};
 use wh_core::histogram::Histogram;
 use wh_core::input::Gesture;
-use wh_core::request::RequestId;
-use wh_core::session::{Done, Refusal, Sight, Status, Waited};
+use wh_core::receipt::Receipt;
+use wh_core::request::{self, RequestId};
+use wh_core::session::{AnswerAt, Done, Refusal, Sight, Status, Waited};
 use wh_core::terminal::{SignalTarget, Size};
 use wh_screen::frame::Frame;
 use wh_screen::vt::Reports;
@@ -22,10 +23,19 @@ pub enum Request {
     Type {
         /// What, in order.
         gestures: Vec<Gesture>,
-        /// What the caller calls it.
-        named: String,
-        /// The caller's id.
-        request_id: Option<RequestId>,
+        /// The caller's id, and what it stands for.
+        request: Option<request::Request>,
+        /// When the caller is answered.
+        answer: AnswerAt,
+        /// The way back.
+        reply: oneshot::Sender<Result<Done, Refusal>>,
+    },
+    /// Discard all input that the program has not read, interrupt it, and type something once it has handled that.
+    Interrupt {
+        /// What to type, in order; may be empty.
+        then: Vec<Gesture>,
+        /// The caller's id, and what it stands for.
+        request: Option<request::Request>,
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
@@ -40,8 +50,8 @@ pub enum Request {
     Resize {
         /// To this.
         size: Size,
-        /// The caller's id.
-        request_id: Option<RequestId>,
+        /// The caller's id, and what it stands for.
+        request: Option<request::Request>,
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
@@ -51,8 +61,8 @@ pub enum Request {
         number: u8,
         /// To whom.
         target: SignalTarget,
-        /// The caller's id.
-        request_id: Option<RequestId>,
+        /// The caller's id, and what it stands for.
+        request: Option<request::Request>,
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
@@ -60,8 +70,8 @@ pub enum Request {
     Mark {
         /// By this name.
         label: String,
-        /// The caller's id.
-        request_id: Option<RequestId>,
+        /// The caller's id, and what it stands for.
+        request: Option<request::Request>,
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
@@ -82,7 +92,7 @@ pub enum Request {
         /// The caller's id.
         request_id: RequestId,
         /// The way back; nothing if it is not known.
-        reply: oneshot::Sender<Option<Typed>>,
+        reply: oneshot::Sender<Option<Receipt>>,
     },
     /// Say when something holds.
     Wait {
@@ -188,15 +198,44 @@ pub struct Watch {
     pub frames: watch::Receiver<u64>,
 }
 
-/// What became of what was typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Typed {
-    /// When it was accepted.
-    pub accepted: SystemTime,
-    /// Since when every byte is with the terminal.
-    pub delivered: Option<SystemTime>,
-    /// The program ended before it had read all of it.
-    pub lost: bool,
+impl Request {
+    /// The caller's id and what it stands for, if this is a command with an id.
+    pub fn named(&self) -> Option<&request::Request> {
+        match self {
+            Self::Type { request, .. }
+            | Self::Interrupt { request, .. }
+            | Self::Resize { request, .. }
+            | Self::Signal { request, .. }
+            | Self::Mark { request, .. } => request.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// True for what is answered with [`Done`] or [`Refusal`].
+    pub fn is_command(&self) -> bool {
+        matches!(
+            self,
+            Self::Type { .. }
+                | Self::Interrupt { .. }
+                | Self::Keyboard { .. }
+                | Self::Resize { .. }
+                | Self::Signal { .. }
+                | Self::Mark { .. }
+        )
+    }
+
+    /// The way back of a command.
+    pub fn into_reply(self) -> Option<oneshot::Sender<Result<Done, Refusal>>> {
+        match self {
+            Self::Type { reply, .. }
+            | Self::Interrupt { reply, .. }
+            | Self::Keyboard { reply, .. }
+            | Self::Resize { reply, .. }
+            | Self::Signal { reply, .. }
+            | Self::Mark { reply, .. } => Some(reply),
+            _ => None,
+        }
+    }
 }
 
 /// What is known beside the screen.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::event::{Cursor, FellOut, Numbered};
-use wh_core::request::RequestId;
+use wh_core::receipt::Receipt;
+use wh_core::request::{Request, RequestId};
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Event, StreamFrame};
 use wh_core::space::extent::{NoPiece, Piece};
@@ -26,13 +27,24 @@ pub enum SpaceRequest {
     Command {
         /// Who asks.
         by: ParticipantId,
-        /// The caller's id.
-        request_id: Option<RequestId>,
+        /// The caller's id for it, and what it asks for.
+        request: Option<Request>,
         /// What.
         command: Command,
+        /// When it is answered.
+        until: Until,
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
+    /// How far a command is.
+    Receipt {
+        /// Its id.
+        id: RequestId,
+        /// The way back.
+        reply: oneshot::Sender<Option<Receipt>>,
+    },
+    /// The space is about to end, and a later one goes on with it: messages that wait are not given up.
+    Suspend,
     /// Look at the state, where it is.
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Watch: the state, where the journal stands, and how to hear of more.
@@ -70,6 +82,8 @@ impl fmt::Debug for SpaceRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Command { .. } => "Command",
+            Self::Receipt { .. } => "Receipt",
+            Self::Suspend => "Suspend",
             Self::Look(_) => "Look",
             Self::Watch(_) => "Watch",
             Self::Updates { .. } => "Updates",
@@ -78,6 +92,16 @@ impl fmt::Debug for SpaceRequest {
             Self::End { .. } => "End",
         })
     }
+}
+
+/// When a command is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Until {
+    /// Once it is accepted, and stored where commands are.
+    #[default]
+    Accepted,
+    /// Once its agent has it, or it is known that it will not. A message that has to wait is answered when it is stored.
+    Delivered,
 }
 
 /// Something about the agents that could take part. What it takes may be slow; the space goes on meanwhile.
@@ -170,10 +194,30 @@ impl Space {
     pub async fn command(
         &self,
         by: ParticipantId,
-        request_id: Option<RequestId>,
+        request: Option<Request>,
         command: Command,
     ) -> Result<Result<Done, Refusal>, Gone> {
-        self.ask(|reply| SpaceRequest::Command { by, request_id, command, reply }).await
+        self.ask(|reply| SpaceRequest::Command { by, request, command, until: Until::Accepted, reply }).await
+    }
+
+    /// The same, answered once the agent has it; see [`Until::Delivered`].
+    pub async fn deliver(
+        &self,
+        by: ParticipantId,
+        request: Option<Request>,
+        command: Command,
+    ) -> Result<Result<Done, Refusal>, Gone> {
+        self.ask(|reply| SpaceRequest::Command { by, request, command, until: Until::Delivered, reply }).await
+    }
+
+    /// How far a command is; `None`: it is not known.
+    pub async fn receipt(&self, id: RequestId) -> Result<Option<Receipt>, Gone> {
+        self.ask(|reply| SpaceRequest::Receipt { id, reply }).await
+    }
+
+    /// The space is about to end, and a later one goes on with it.
+    pub async fn suspend(&self) {
+        let _ = self.0.send(SpaceRequest::Suspend).await;
     }
 
     /// Looks at the state where it is, without copying it. What `look` does keeps everybody else waiting.

@@ -8,11 +8,12 @@ use tokio::sync::{mpsc, oneshot};
 use wh_core::condition::Condition;
 use wh_core::event::{Cursor, FellOut, Numbered};
 use wh_core::input::Gesture;
-use wh_core::request::RequestId;
-use wh_core::session::{Done, Refusal};
+use wh_core::receipt::Receipt;
+use wh_core::request::{self, RequestId};
+use wh_core::session::{AnswerAt, Done, Refusal};
 use wh_core::terminal::{SignalTarget, Size};
 
-use crate::request::{Attachment, Facts, Look, Request, Shown, Typed, WaitEnd, Watch};
+use crate::request::{Attachment, Facts, Look, Request, Shown, WaitEnd, Watch};
 use crate::subscription::{Start, Subscription};
 
 /// Requests that may wait for a busy surface. Beyond that the asker waits in turn.
@@ -24,7 +25,7 @@ const REQUESTS: usize = 64;
 pub struct Gone;
 
 /// Why a command has no answer of the usual kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     /// It was refused.
     #[error(transparent)]
@@ -56,14 +57,21 @@ impl Surface {
         self.0.send(request).await.map_err(|_| Gone)
     }
 
-    /// Types, presses, pastes, points. A retry hears by which name the first caller called it.
+    /// Types, presses, pastes, points. Answered at once, or when all of it is delivered or lost.
     pub async fn type_in(
         &self,
         gestures: Vec<Gesture>,
-        named: String,
-        request_id: Option<RequestId>,
+        request: Option<request::Request>,
+        answer: AnswerAt,
     ) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Type { gestures, named, request_id, reply }).await??)
+        Ok(self.ask(|reply| Request::Type { gestures, request, answer, reply }).await??)
+    }
+
+    /// Interrupts the program as Ctrl-C does, past all input that it has not read: that is discarded, and its callers are
+    /// told. Then types `then` once the program has handled the interrupt. Answered when all of it is delivered or lost,
+    /// which takes as long as a program without signals does not read; dropping the future does not take it back.
+    pub async fn interrupt(&self, then: Vec<Gesture>, request: Option<request::Request>) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Interrupt { then, request, reply }).await??)
     }
 
     /// Types bytes as they are: a keyboard elsewhere has made them, in the modes that the program has set. Returns once
@@ -74,8 +82,8 @@ impl Surface {
     }
 
     /// Changes the size.
-    pub async fn resize(&self, size: Size, request_id: Option<RequestId>) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Resize { size, request_id, reply }).await??)
+    pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Resize { size, request, reply }).await??)
     }
 
     /// Sends a signal.
@@ -83,14 +91,14 @@ impl Surface {
         &self,
         number: u8,
         target: SignalTarget,
-        request_id: Option<RequestId>,
+        request: Option<request::Request>,
     ) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Signal { number, target, request_id, reply }).await??)
+        Ok(self.ask(|reply| Request::Signal { number, target, request, reply }).await??)
     }
 
     /// Marks this moment, for those who watch and in the recording.
-    pub async fn mark(&self, label: String, request_id: Option<RequestId>) -> Result<Done, Unanswered> {
-        Ok(self.ask(|reply| Request::Mark { label, request_id, reply }).await??)
+    pub async fn mark(&self, label: String, request: Option<request::Request>) -> Result<Done, Unanswered> {
+        Ok(self.ask(|reply| Request::Mark { label, request, reply }).await??)
     }
 
     /// The screen.
@@ -99,7 +107,7 @@ impl Surface {
     }
 
     /// What became of a command that was given here.
-    pub async fn receipt(&self, request_id: RequestId) -> Result<Option<Typed>, Gone> {
+    pub async fn receipt(&self, request_id: RequestId) -> Result<Option<Receipt>, Gone> {
         self.ask(|reply| Request::Receipt { request_id, reply }).await
     }
 

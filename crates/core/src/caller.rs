@@ -2,7 +2,8 @@
 //! directly or through sessions that it created; everything else needs a caller outside every session. Pure: `wh_client::trace`
 //! finds out where a caller runs.
 
-use crate::hidden::is_hidden;
+use crate::line::first_visible;
+use crate::reason::Reason;
 
 /// Creators that are stored with a session, the nearest first. An ancestor beyond that may no longer answer for it.
 pub const MAX_CREATORS: usize = 64;
@@ -85,8 +86,7 @@ impl Act {
     /// A chat message with this text. Agents differ in what they trim before they look for a slash, so everything is passed over that
     /// shows nothing.
     pub fn say(text: &str) -> Self {
-        let is_blank = |character: char| character.is_whitespace() || is_hidden(character);
-        Self::Say { command: text.trim_start_matches(is_blank).starts_with('/') }
+        Self::Say { command: first_visible(text) == Some('/') }
     }
 }
 
@@ -153,12 +153,12 @@ pub enum CallerRefusal {
 
 impl CallerRefusal {
     /// Stable code for programs.
-    pub fn code(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::OwnQuestion(_) => "own_question",
-            Self::Inside => "inside_session",
-            Self::Untraceable => "untraceable",
-            Self::Person => "person_refused",
+            Self::OwnQuestion(_) => Reason::OwnQuestion,
+            Self::Inside => Reason::InsideSession,
+            Self::Untraceable => Reason::Untraceable,
+            Self::Person => Reason::PersonRefused,
         }
     }
 }
@@ -191,7 +191,7 @@ mod tests {
         for (origin, expected) in table {
             for act in [Act::Answer, Act::Command, Act::Type, Act::Attach, Act::say(" /mode x")] {
                 let outcome = standing(&["parent", "grandparent"]).admit(&origin, act);
-                assert_eq!(outcome.map_err(|refusal| refusal.code()), expected, "{origin:?} {act:?}");
+                assert_eq!(outcome.map_err(|refusal| refusal.reason().code()), expected, "{origin:?} {act:?}");
             }
         }
         assert_eq!(Standing::default().admit(&inside("x"), Act::Type), Err(CallerRefusal::Inside), "a single run");

@@ -80,7 +80,7 @@ impl Posted {
         match self.kind.as_str() {
             "chat" => {
                 let text = text("text").ok_or_else(|| refused("payload.text is missing"))?;
-                Ok(Command::Say { text, to: self.to, attachments: Vec::new() })
+                Ok(Command::say(text, self.to))
             }
             "chat/acknowledge" => {
                 let selector = self.correlation_id.clone().map_or(Selector::All, Selector::Named);
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(of("participant/shutdown", json!({})), Command::Shutdown(demo(), None));
         assert_eq!(of("reasoning/cancel", json!({})), Command::Interrupt(Some(demo())));
         assert_eq!(of("stream/close", json!({ "stream_id": "stream-1" })), Command::CloseStream("stream-1".into()));
-        let said = Command::Say { text: "hi".to_owned(), to: Some(vec![demo()]), attachments: vec![] };
+        let said = Command::say("hi".to_owned(), Some(vec![demo()]));
         assert_eq!(of("chat", json!({ "text": "hi" })), said);
         let acknowledged = command(&json!({ "kind": "chat/acknowledge", "correlation_id": "i4" })).unwrap();
         assert_eq!(acknowledged, Command::Acknowledge { selector: Selector::Named("i4".to_owned()), status: None });

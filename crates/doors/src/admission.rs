@@ -40,7 +40,7 @@ impl Admission {
 
     fn audit_refusal(&self, act: Act, refusal: &CallerRefusal) {
         let Self::Session { controller, session, .. } = self else {
-            return warn!(?act, code = refusal.code(), "a caller was refused");
+            return warn!(?act, code = refusal.reason().code(), "a caller was refused");
         };
         let kind = match act {
             Act::Answer | Act::Command => ControlKind::Answer,
@@ -59,7 +59,7 @@ pub(crate) fn enter_creators(
     wanted: &mut NewSession,
 ) -> Result<(), CreateError> {
     let origin = daemon.resolve(origin);
-    let audit = |refusal: &CallerRefusal| controller.refused_at_the_door(refusal.code(), &refusal.to_string());
+    let audit = |refusal: &CallerRefusal| controller.refused_at_the_door(refusal.reason().code(), &refusal.to_string());
     if let What::Agent { mode, may_skip_permissions, arguments, .. } = &wanted.what
         && (mode.is_some() || *may_skip_permissions || !arguments.is_empty())
     {

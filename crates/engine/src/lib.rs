@@ -3,6 +3,7 @@
 //! the system.
 
 pub mod control;
+pub mod ledger;
 pub mod sessions;
 pub mod space;
 pub mod store;

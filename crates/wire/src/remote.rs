@@ -15,6 +15,13 @@ pub struct MessageRequest {
     /// The caller's name for this message: the same name is said once.
     #[serde(default)]
     pub request_id: Option<String>,
+    /// Pass the text to the model as it is: no slash command, no envelope. Refused (409, `not_literal`) where the agent would
+    /// interpret its first character itself.
+    #[serde(default)]
+    pub literal: bool,
+    /// Allow a text that begins with `!`, by which an agent may run a shell command.
+    #[serde(default)]
+    pub allow_shell: bool,
 }
 
 /// What a message answers.
@@ -30,6 +37,9 @@ pub struct MessageBody {
     pub stage: String,
     /// The id was seen before: nothing was said again.
     pub duplicate: bool,
+    /// Lines that a slash command came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
 }
 
 /// One entry of `GET /history`.

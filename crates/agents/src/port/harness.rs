@@ -35,6 +35,8 @@ pub struct Harness {
     pub kept: kept::Kept,
     /// For when it does not end.
     pub force: Force,
+    /// First characters of a prompt that the agent interprets itself: such a text does not reach the model as it is.
+    pub interprets: &'static [char],
 }
 
 /// The last resort against an agent that was told to end and does not: nothing it does, and nothing that its harness waits
@@ -145,7 +147,7 @@ impl Harness {
 
     /// The same, which reports these things before anything else. Must be called within a runtime.
     pub fn announcing(self, first: Vec<Report>) -> Self {
-        let Self { orders, mut reports, kept, force } = self;
+        let Self { orders, mut reports, kept, force, interprets } = self;
         let (report, heard) = mpsc::channel(REPORTS);
         tokio::spawn(async move {
             for news in first {
@@ -165,7 +167,7 @@ impl Harness {
                 }
             }
         });
-        Self { orders, reports: heard, kept, force }
+        Self { orders, reports: heard, kept, force, interprets }
     }
 
     /// The same, with as many orders and reports waiting at most.
@@ -176,7 +178,7 @@ impl Harness {
         let inside = Reports { sender, bounds: Arc::default(), kept: kept.clone() };
         let force = Force::default();
         let leash = force.leash.clone();
-        (Self { orders: order, reports, kept, force }, Inside { orders, reports: inside, leash })
+        (Self { orders: order, reports, kept, force, interprets: &[] }, Inside { orders, reports: inside, leash })
     }
 }
 

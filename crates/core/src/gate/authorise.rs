@@ -1,8 +1,7 @@
 //! Whether who asks may: proven, a member, of the team, and by the rules of a role.
 
-use wh_wire::socket::{ControlAction, ControlContent, ControlRequest};
-
 use super::Gate;
+use super::message::{ControlMessage, ControlPayload, TextSource};
 use super::policy::{Action, MemberId, Principal, Target, Team};
 use super::refused::Refused;
 use crate::caller::Act;
@@ -10,49 +9,52 @@ use crate::caller::Act;
 impl Gate {
     pub(super) fn authorise(
         &self,
-        request: &ControlRequest,
+        message: &ControlMessage<'_>,
         principal: &Principal,
         target: Option<&Target>,
     ) -> Result<MemberId, Refused> {
-        let (key, action) = (&request.key, Action::from(request.action.kind()));
+        let (key, action) = (&message.key, message.payload.action());
         let by = principal.member.as_ref().ok_or(Refused::Unproven)?;
         let alias = || self.policy.teams.get(&by.team)?.members.get(&by.member)?.alias.as_deref();
-        if request.sender != by.member && alias() != Some(request.sender.as_str()) {
-            return Err(Refused::NotTheSender { claimed: request.sender.clone(), proven: by.clone() });
+        if message.sender != by.member && alias() != Some(message.sender) {
+            return Err(Refused::NotTheSender { claimed: message.sender.to_owned(), proven: by.clone() });
         }
         let (team, role) = self.membership(by, &key.team)?;
         // A session of another team is treated like none, also by the rules: its own names would tell that it is there.
-        let elsewhere = target.is_some_and(|target| target.team != key.team || target.session_id != key.session_id);
+        let elsewhere = target.is_some_and(|target| target.team != key.team || target.session_id != key.session);
         let target = target.filter(|_| !elsewhere);
-        let own_names = [key.session_id.as_str(), key.agent_id.as_str()];
+        let own_names = [key.session.as_str(), key.agent.as_str()];
         let names: Vec<&str> = target.map(names).unwrap_or_else(|| own_names.to_vec());
         let by = self.apply_rules(by, team, role, action, &names)?;
         if elsewhere {
             return Err(Refused::no_session(key));
         }
-        if let Some(target) = target.filter(|target| target.agent_id != key.agent_id) {
+        if let Some(target) = target.filter(|target| target.agent_id != key.agent) {
             return Err(Refused::OtherAgent {
-                session_id: key.session_id.clone(),
-                given: key.agent_id.clone(),
+                session_id: key.session.clone(),
+                given: key.agent.clone(),
                 actual: target.agent_id.clone(),
             });
         }
         if let Some(target) = target {
-            self.check_caller(request, principal, target)?;
+            self.check_caller(message, principal, target)?;
         }
         Ok(by)
     }
 
     /// Applies the rule of [`crate::caller`]. A text behind a reference is not known yet: see [`check_referenced_text`](Self::check_referenced_text).
-    fn check_caller(&self, request: &ControlRequest, principal: &Principal, target: &Target) -> Result<(), Refused> {
-        let act = match &request.action {
-            ControlAction::Interrupt => return Ok(()),
-            ControlAction::Answer(_) => Act::Answer,
-            ControlAction::Stdin(_) if target.terminal => Act::Type,
-            ControlAction::Stdin(stdin) => match &stdin.content {
-                ControlContent::Inline(text) => Act::say(text),
-                ControlContent::Reference(_) => Act::say(""),
-            },
+    fn check_caller(
+        &self,
+        message: &ControlMessage<'_>,
+        principal: &Principal,
+        target: &Target,
+    ) -> Result<(), Refused> {
+        let act = match message.payload {
+            ControlPayload::Interrupt => return Ok(()),
+            ControlPayload::Answer { .. } => Act::Answer,
+            ControlPayload::Text { .. } if target.terminal => Act::Type,
+            ControlPayload::Text { text: TextSource::Inline(text), .. } => Act::say(text),
+            ControlPayload::Text { text: TextSource::Reference { .. }, .. } => Act::say(""),
         };
         Ok(target.standing.admit(&principal.origin, act)?)
     }

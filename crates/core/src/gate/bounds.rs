@@ -3,9 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use wh_wire::socket::ContentRef;
 
 use super::refused::Refused;
+use crate::request::TextDigest;
 
 /// How old a message may be, and how wrong its sender's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,17 +86,13 @@ impl Limits {
     }
 
     /// Whether what a reference says of itself can be. The file is not looked at.
-    pub fn check_reference(&self, reference: &ContentRef) -> Result<(), Refused> {
-        if reference.size_bytes == 0 {
+    pub fn check_reference(&self, bytes: u64, sha256: &str) -> Result<(), Refused> {
+        if bytes == 0 {
             return Err(Refused::Empty);
         }
-        if reference.size_bytes > self.reference {
-            return Err(Refused::ReferenceTooLong { bytes: reference.size_bytes, allowed: self.reference });
+        if bytes > self.reference {
+            return Err(Refused::ReferenceTooLong { bytes, allowed: self.reference });
         }
-        let digest = &reference.sha256;
-        if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Refused::NoDigest);
-        }
-        Ok(())
+        TextDigest::from_hex(sha256).map(drop).ok_or(Refused::NoDigest)
     }
 }

@@ -1,26 +1,21 @@
-//! Who may control what: what can be decided about a control message before anything is done, without a store and without a clock.
+//! Decides which control messages may be carried out, without a store and without a clock. The steps of a message; from the
+//! fifth on, others do them:
 //!
-//! The whole way of a message; from the fifth step on it is others who do it:
-//!
-//! 1. shape, version and fields: [`ControlRequest::decode`], and then [`Gate::admit`] for the length of names;
-//! 2. age and skew, so that a message that was recorded cannot be played again later;
+//! 1. shape, version and fields (the codec), then [`Gate::admit`] for the length of names;
+//! 2. age and clock skew, so that a recorded message cannot be replayed later;
 //! 3. limits on the text;
-//! 4. authorisation: who asks is proven, is who the message says, is in the team, and may do this to this session;
-//! 5. lookup of a repetition, answered as [`dedupe::Entry::repeated`] says;
-//! 6. liveness: is there such a session, and does it take anything;
-//! 7. the text behind a reference is read and verified;
-//! 8. durable insert of an entry that is [pending](dedupe::Fate::Pending);
-//! 9. execution;
-//! 10. durable result, unless it is [forgotten](dedupe::Reached::is_forgotten);
-//! 11. the acknowledgement.
+//! 4. authorisation: the sender is proven, is the one that the message names, is in the team, and may do this to this session;
+//! 5. the text behind a reference is read and verified;
+//! 6. the session stores the command, or finds it stored before ([`crate::request`]);
+//! 7. the session's machine accepts or refuses it; a refused one is taken back from the store;
+//! 8. the result is stored;
+//! 9. the acknowledgement.
 //!
-//! Nothing that is refused before step 8 uses up the message's name: the sender may put things right and send it again under the same
-//! name. What is remembered is looked up before liveness, so that a retry hears what became of the first also when the session has ended
-//! since; and inserted after it, so that a message to a session that is not there yet is not taken for delivered.
+//! Nothing that is refused uses up the request id: the sender may correct it and send it again under the same id.
 
 mod authorise;
 mod bounds;
-pub mod dedupe;
+mod message;
 mod policy;
 mod refused;
 
@@ -30,15 +25,13 @@ mod properties;
 mod tests;
 
 pub use bounds::{Limits, Times};
+pub use message::{ControlMessage, ControlPayload, TextSource};
 pub use policy::{Action, InvalidRule, Member, MemberId, Policy, Principal, Role, Rule, Target, Team};
 pub use refused::Refused;
 
 use std::time::{Duration, SystemTime};
 
-use wh_wire::socket::{ControlAction, ControlContent, ControlRequest};
-
-use crate::request::RequestId;
-use dedupe::Fingerprint;
+use crate::request::{Fingerprint, RequestId};
 
 /// The longest name of a team, a session, an agent or a sender, in characters.
 pub const LONGEST_NAME: usize = 256;
@@ -72,41 +65,39 @@ impl Gate {
     /// answered, and liveness says `not_found` afterwards. The same view of the session must be used for both.
     pub fn admit(
         &self,
-        request: &ControlRequest,
+        message: &ControlMessage<'_>,
         principal: &Principal,
         target: Option<&Target>,
         now: SystemTime,
     ) -> Result<Admitted, Refused> {
-        check_names(request)?;
-        self.times.check(&request.sent_at, now)?;
-        let warning = self.check_text(&request.action)?;
-        let by = self.authorise(request, principal, target)?;
-        Ok(Admitted { by, fingerprint: Fingerprint::of(request), warning, remember_for: self.times.remembered() })
+        check_names(message)?;
+        self.times.check(message.sent_at, now)?;
+        let warning = self.check_text(&message.payload)?;
+        let by = self.authorise(message, principal, target)?;
+        let fingerprint = Fingerprint::of(&by.member, &message.payload.content()?);
+        Ok(Admitted { by, fingerprint, warning, remember_for: self.times.remembered() })
     }
 
-    fn check_text(&self, action: &ControlAction) -> Result<Option<String>, Refused> {
-        match action {
-            ControlAction::Stdin(stdin) => match &stdin.content {
-                ControlContent::Inline(text) => self.limits.check_inline(text),
-                ControlContent::Reference(reference) => self.limits.check_reference(reference).map(|()| None),
-            },
-            ControlAction::Interrupt => Ok(None),
-            ControlAction::Answer(answer) => match &answer.text {
-                Some(text) => self.limits.check_inline(text),
-                None => Ok(None),
-            },
+    fn check_text(&self, payload: &ControlPayload<'_>) -> Result<Option<String>, Refused> {
+        match *payload {
+            ControlPayload::Text { text: TextSource::Inline(text), .. }
+            | ControlPayload::Answer { text: Some(text), .. } => self.limits.check_inline(text),
+            ControlPayload::Text { text: TextSource::Reference { bytes, sha256 }, .. } => {
+                self.limits.check_reference(bytes, sha256).map(|()| None)
+            }
+            ControlPayload::Interrupt | ControlPayload::Answer { text: None, .. } => Ok(None),
         }
     }
 }
 
-fn check_names(request: &ControlRequest) -> Result<(), Refused> {
-    let key = &request.key;
-    RequestId::new(key.request_id.as_str()).map_err(|error| Refused::RequestId(error.to_string()))?;
+fn check_names(message: &ControlMessage<'_>) -> Result<(), Refused> {
+    let key = &message.key;
+    RequestId::new(key.request.as_str()).map_err(|error| Refused::RequestId(error.to_string()))?;
     let names = [
-        ("team", &key.team),
-        ("session_id", &key.session_id),
-        ("agent_id", &key.agent_id),
-        ("sender", &request.sender),
+        ("team", key.team.as_str()),
+        ("session_id", &key.session),
+        ("agent_id", &key.agent),
+        ("sender", message.sender),
     ];
     for (field, name) in names {
         let fits = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);

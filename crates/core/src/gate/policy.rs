@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use wh_wire::socket::ControlKind;
-
 use crate::caller::{Origin, Standing};
 
 /// All teams.
@@ -74,16 +72,6 @@ impl Action {
             Self::Stdin => "stdin",
             Self::Interrupt => "interrupt",
             Self::Answer => "answer",
-        }
-    }
-}
-
-impl From<ControlKind> for Action {
-    fn from(kind: ControlKind) -> Self {
-        match kind {
-            ControlKind::Stdin => Self::Stdin,
-            ControlKind::Interrupt => Self::Interrupt,
-            ControlKind::Answer => Self::Answer,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Why a message may not go on.
 
-use wh_wire::socket::{ControlKey, ControlResult};
-
 use super::policy::MemberId;
 use crate::caller::CallerRefusal;
+use crate::reason::Reason;
+use crate::request::Key;
 
 /// Why not. As text it is the acknowledgement's detail.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -141,36 +141,28 @@ pub enum Refused {
 
 impl Refused {
     /// There is no such session in the team that the message names.
-    pub fn no_session(key: &ControlKey) -> Self {
-        Self::NoSession { session_id: key.session_id.clone(), team: key.team.clone() }
+    pub fn no_session(key: &Key) -> Self {
+        Self::NoSession { session_id: key.session.clone(), team: key.team.clone() }
     }
 
-    /// The result of the acknowledgement.
-    pub fn result(&self) -> ControlResult {
+    /// The reason, for programs.
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::NoSession { .. } => ControlResult::NotFound,
-            _ => ControlResult::Rejected,
-        }
-    }
-
-    /// In a word for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::RequestId(_) | Self::Name(_) | Self::NoTime { .. } | Self::NoDigest => "invalid_field",
-            Self::TooOld { .. } => "too_old",
-            Self::Ahead { .. } => "clock_skew",
-            Self::Empty => "empty",
-            Self::TooLong { .. } | Self::ReferenceTooLong { .. } => "too_long",
-            Self::Unproven => "unproven_sender",
-            Self::NotTheSender { .. } => "other_sender",
-            Self::OtherTeam { .. } => "other_team",
-            Self::NoMember(_) => "no_member",
-            Self::NoSession { .. } => "no_session",
-            Self::OtherAgent { .. } => "other_agent",
-            Self::NoRole { .. } => "no_role",
-            Self::Denied { .. } => "denied",
-            Self::NotAllowed { .. } => "not_allowed",
-            Self::Caller(refusal) => refusal.code(),
+            Self::RequestId(_) | Self::Name(_) | Self::NoTime { .. } | Self::NoDigest => Reason::InvalidField,
+            Self::TooOld { .. } => Reason::TooOld,
+            Self::Ahead { .. } => Reason::ClockSkew,
+            Self::Empty => Reason::Empty,
+            Self::TooLong { .. } | Self::ReferenceTooLong { .. } => Reason::TooLong,
+            Self::Unproven => Reason::UnprovenSender,
+            Self::NotTheSender { .. } => Reason::OtherSender,
+            Self::OtherTeam { .. } => Reason::OtherTeam,
+            Self::NoMember(_) => Reason::NoMember,
+            Self::NoSession { .. } => Reason::NoSession,
+            Self::OtherAgent { .. } => Reason::OtherAgent,
+            Self::NoRole { .. } => Reason::NoRole,
+            Self::Denied { .. } => Reason::Denied,
+            Self::NotAllowed { .. } => Reason::NotAllowed,
+            Self::Caller(refusal) => refusal.reason(),
         }
     }
 }

@@ -1,13 +1,8 @@
 use std::time::{Duration, SystemTime};
 
-use wh_wire::socket::{
-    ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind, ControlRequest, ControlResult,
-    ControlStdin, Decision, Meta,
-};
-
-use super::dedupe::{Entry, Fate, Fingerprint, Reached, Verdict};
 use super::*;
 use crate::caller::{Origin, Standing};
+use crate::request::{Decision, Key};
 
 /// So many seconds after [`SENT`].
 pub(super) fn at(seconds: i64) -> SystemTime {
@@ -16,43 +11,34 @@ pub(super) fn at(seconds: i64) -> SystemTime {
 
 pub(super) const SENT: &str = "2026-02-20T21:15:00Z";
 
-pub(super) fn request(action: ControlAction) -> ControlRequest {
-    ControlRequest {
-        key: ControlKey {
-            team: "crew".to_owned(),
-            session_id: "s1".to_owned(),
-            agent_id: "codex:s1".to_owned(),
-            request_id: "req_1".to_owned(),
-        },
-        sender: "ada".to_owned(),
-        sent_at: SENT.to_owned(),
-        action,
-        meta: Meta::default(),
-    }
+pub(super) fn request(payload: ControlPayload<'static>) -> ControlMessage<'static> {
+    let key = Key {
+        team: "crew".to_owned(),
+        session: "s1".to_owned(),
+        agent: "codex:s1".to_owned(),
+        request: "req_1".to_owned(),
+    };
+    ControlMessage { key, sender: "ada", sent_at: SENT, payload }
 }
 
-pub(super) fn typed(text: &str) -> ControlAction {
-    stdin(ControlContent::Inline(text.to_owned()))
+/// The fingerprint of a message.
+fn fingerprint_of(message: &ControlMessage<'_>) -> Fingerprint {
+    Fingerprint::of(message.sender, &message.payload.content().unwrap())
 }
 
-fn stdin(content: ControlContent) -> ControlAction {
-    ControlAction::Stdin(ControlStdin { content, interrupt: false, preview: None })
+pub(super) fn typed(text: &str) -> ControlPayload<'_> {
+    ControlPayload::Text { text: TextSource::Inline(text), interrupt: false }
 }
 
-fn reference(text: &str, size_bytes: u64) -> ControlAction {
-    use sha2::Digest;
-    let sha256 = sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02X}")).collect();
-    let (path, mime) = ("/base/crew/input/r.txt".to_owned(), "text/plain".to_owned());
-    stdin(ControlContent::Reference(ContentRef { path, size_bytes, sha256, mime, expires_at: None }))
+fn reference(bytes: u64) -> ControlPayload<'static> {
+    ControlPayload::Text { text: TextSource::Reference { bytes, sha256: SHA256_OF_X }, interrupt: false }
 }
 
-fn answer(option: &str) -> ControlAction {
-    ControlAction::Answer(ControlAnswer {
-        question_id: "q1".to_owned(),
-        option: Some(option.to_owned()),
-        decision: None,
-        text: None,
-    })
+/// The digest of "x".
+const SHA256_OF_X: &str = "2D711642B726B04401627CA9FBAC32F5C8530FB1903CC4DB02258717921A4881";
+
+pub(super) fn answer(option: &str) -> ControlPayload<'_> {
+    ControlPayload::Answer { question: "q1", option: Some(option), decision: None, text: None }
 }
 
 fn rules(texts: &[&str]) -> Vec<Rule> {
@@ -91,12 +77,12 @@ fn by(name: &str) -> Principal {
     Principal::member("crew", name)
 }
 
-fn refused(request: &ControlRequest, principal: &Principal) -> Refused {
+fn refused(request: &ControlMessage<'_>, principal: &Principal) -> Refused {
     gate().admit(request, principal, Some(&target()), at(0)).unwrap_err()
 }
 
-fn from(name: &str, action: ControlAction) -> ControlRequest {
-    ControlRequest { sender: name.to_owned(), ..request(action) }
+fn from(name: &'static str, payload: ControlPayload<'static>) -> ControlMessage<'static> {
+    ControlMessage { sender: name, ..request(payload) }
 }
 
 #[test]
@@ -112,7 +98,7 @@ fn a_member_is_known_by_the_other_name_too() {
     let admitted = gate().admit(&from("ada@crew", typed("x")), &by("ada"), Some(&target()), at(0)).unwrap();
     assert_eq!(admitted.by.member, "ada");
     let refused = refused(&from("ben@crew", typed("x")), &by("ada"));
-    assert_eq!(refused.code(), "other_sender");
+    assert_eq!(refused.reason().code(), "other_sender");
 }
 
 #[test]
@@ -130,7 +116,7 @@ fn a_message_is_taken_from_its_skew_to_its_age_and_not_a_second_outside() {
 
 #[test]
 fn a_time_may_be_of_another_zone_but_must_be_a_time() {
-    let sent = |text: &str| ControlRequest { sent_at: text.to_owned(), ..request(typed("x")) };
+    let sent = |text: &'static str| ControlMessage { sent_at: text, ..request(typed("x")) };
     assert!(gate().admit(&sent("2026-02-20T23:15:00.5+02:00"), &by("ada"), Some(&target()), at(1)).is_ok());
     for wrong in ["yesterday", "2026-02-20T21:15:00", "1771622100", "2026-13-01T00:00:00Z"] {
         assert!(matches!(refused(&sent(wrong), &by("ada")), Refused::NoTime { field: "sent_at", .. }), "{wrong}");
@@ -139,7 +125,10 @@ fn a_time_may_be_of_another_zone_but_must_be_a_time() {
 
 #[test]
 fn limits_count_bytes_and_hold_to_the_byte() {
-    let admit = |action| gate().admit(&request(action), &by("ada"), Some(&target()), at(0));
+    let admit = |payload: ControlPayload<'_>| {
+        let message = ControlMessage { payload, ..request(typed("x")) };
+        gate().admit(&message, &by("ada"), Some(&target()), at(0))
+    };
     assert_eq!(admit(typed(&"x".repeat(64 << 10))).unwrap().warning, None);
     assert!(admit(typed(&"x".repeat((64 << 10) + 1))).unwrap().warning.unwrap().contains("65537 bytes"));
     assert!(admit(typed(&"x".repeat(1 << 20))).is_ok());
@@ -147,16 +136,16 @@ fn limits_count_bytes_and_hold_to_the_byte() {
     assert_eq!(admit(typed(&"ä".repeat(bytes / 2))), Err(Refused::TooLong { bytes, allowed: 1 << 20 }));
     assert_eq!(admit(typed("")), Err(Refused::Empty));
     assert_eq!(admit(typed(" \n\t")), Err(Refused::Empty));
-    assert_eq!(admit(reference("x", 0)), Err(Refused::Empty));
-    assert!(admit(reference("x", 16 << 20)).is_ok());
+    assert_eq!(admit(reference(0)), Err(Refused::Empty));
+    assert!(admit(reference(16 << 20)).is_ok());
     let bytes = (16 << 20) + 1;
-    assert_eq!(admit(reference("x", bytes)), Err(Refused::ReferenceTooLong { bytes, allowed: 16 << 20 }));
+    assert_eq!(admit(reference(bytes)), Err(Refused::ReferenceTooLong { bytes, allowed: 16 << 20 }));
 }
 
 #[test]
 fn names_that_cannot_be_are_refused() {
     let mut long = request(typed("x"));
-    long.key.request_id = "r".repeat(129);
+    long.key.request = "r".repeat(129);
     assert!(matches!(refused(&long, &by("ada")), Refused::RequestId(_)));
     let mut control = request(typed("x"));
     control.key.team = "cr\new".to_owned();
@@ -173,18 +162,18 @@ fn nobody_is_believed_without_a_proof() {
 #[test]
 fn a_member_of_another_team_or_of_none_is_refused() {
     let stranger = Principal::member("others", "ada");
-    assert_eq!(refused(&request(typed("x")), &stranger).code(), "other_team");
+    assert_eq!(refused(&request(typed("x")), &stranger).reason().code(), "other_team");
     let mut elsewhere = request(typed("x"));
     elsewhere.key.team = "others".to_owned();
-    assert_eq!(refused(&elsewhere, &by("ada")).code(), "other_team");
-    assert_eq!(refused(&from("eve", typed("x")), &by("eve")).code(), "no_member");
+    assert_eq!(refused(&elsewhere, &by("ada")).reason().code(), "other_team");
+    assert_eq!(refused(&from("eve", typed("x")), &by("eve")).reason().code(), "no_member");
 }
 
 #[test]
 fn a_session_of_another_team_is_as_if_it_were_not() {
     let target = Target { team: "others".to_owned(), ..target() };
     let refused = gate().admit(&request(typed("x")), &by("ada"), Some(&target), at(0)).unwrap_err();
-    assert_eq!((refused.result(), refused.code()), (ControlResult::NotFound, "no_session"));
+    assert_eq!(refused.reason().code(), "no_session");
     assert!(!refused.to_string().contains("others"));
 }
 
@@ -196,18 +185,18 @@ fn a_session_that_is_gone_is_left_to_liveness() {
 #[test]
 fn the_agent_must_be_that_of_the_session() {
     let mut other = request(typed("x"));
-    other.key.agent_id = "claude:s1".to_owned();
-    assert_eq!(refused(&other, &by("ada")).code(), "other_agent");
+    other.key.agent = "claude:s1".to_owned();
+    assert_eq!(refused(&other, &by("ada")).reason().code(), "other_agent");
 }
 
 #[test]
 fn roles_allow_by_action_and_session_and_denials_win() {
-    let admit = |name: &str, action, target: &Target| {
-        gate().admit(&from(name, action), &by(name), Some(target), at(0)).map_err(|refused| refused.code())
+    let admit = |name: &'static str, action, target: &Target| {
+        gate().admit(&from(name, action), &by(name), Some(target), at(0)).map_err(|refused| refused.reason().code())
     };
     assert_eq!(admit("ben", typed("x"), &target()).unwrap_err(), "not_allowed");
     assert!(admit("cleo", typed("x"), &target()).is_ok());
-    assert_eq!(admit("cleo", ControlAction::Interrupt, &target()).unwrap_err(), "not_allowed");
+    assert_eq!(admit("cleo", ControlPayload::Interrupt, &target()).unwrap_err(), "not_allowed");
     let precious = Target { name: "precious".to_owned(), ..target() };
     assert_eq!(admit("cleo", typed("x"), &precious).unwrap_err(), "denied");
     assert_eq!(admit("dan", typed("x"), &target()).unwrap_err(), "no_role");
@@ -233,14 +222,13 @@ fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
     let inside = |id: &str| from(Origin::Session(id.to_owned()));
     let (own, creator, other, gone) = (inside("s1"), inside("s0"), inside("s2"), from(Origin::Untraceable));
     let admit = |action, principal: &Principal, target: &Target| {
-        gate().admit(&request(action), principal, Some(target), at(0)).map(|_| ()).map_err(|refused| refused.code())
+        gate()
+            .admit(&request(action), principal, Some(target), at(0))
+            .map(|_| ())
+            .map_err(|refused| refused.reason().code())
     };
-    let decision = ControlAction::Answer(ControlAnswer {
-        question_id: "q1".to_owned(),
-        option: None,
-        decision: Some(Decision::Approve),
-        text: None,
-    });
+    let decision =
+        ControlPayload::Answer { question: "q1", option: None, decision: Some(Decision::Approve), text: None };
     for action in [answer("yes"), decision, typed(" /mode all")] {
         assert_eq!(admit(action.clone(), &own, &target()), Err("own_question"));
         assert_eq!(admit(action.clone(), &other, &target()), Err("inside_session"));
@@ -249,7 +237,7 @@ fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
     }
     for principal in [&own, &creator, &other, &gone] {
         assert_eq!(admit(typed("hello"), principal, &target()), Ok(()), "{principal:?}");
-        assert_eq!(admit(ControlAction::Interrupt, principal, &target()), Ok(()), "{principal:?}");
+        assert_eq!(admit(ControlPayload::Interrupt, principal, &target()), Ok(()), "{principal:?}");
     }
     let terminal = Target { terminal: true, ..target() };
     assert_eq!(admit(typed("1"), &own, &terminal), Err("own_question"));
@@ -258,9 +246,9 @@ fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
     let parent = Target { standing: Standing { has_created: true, ..target().standing }, ..target() };
     assert_eq!(admit(typed("hello"), &other, &parent), Err("inside_session"));
     // The text behind a reference is checked once it has been read.
-    assert_eq!(admit(reference("x", 1), &other, &target()), Ok(()));
+    assert_eq!(admit(reference(1), &other, &target()), Ok(()));
     let refused = gate().check_referenced_text("/mode all", &other, &target()).unwrap_err();
-    assert_eq!((refused.code(), refused.result()), ("inside_session", ControlResult::Rejected));
+    assert_eq!(refused.reason().code(), "inside_session");
 }
 
 #[test]
@@ -273,95 +261,14 @@ fn rules_are_read_and_written() {
     }
 }
 
-fn entry(fate: Fate) -> Entry {
-    Entry { fingerprint: Fingerprint::of(&request(typed("x"))), fate }
-}
-
-fn repeated(fate: Fate) -> Verdict {
-    entry(fate).repeated(&Fingerprint::of(&request(typed("x"))))
-}
-
-#[test]
-fn a_repetition_hears_how_the_first_ended() {
-    let ok = repeated(Fate::Executed { result: ControlResult::Ok, detail: Some("submitted".to_owned()) });
-    assert_eq!((ok.result, ok.duplicate, ok.error), (ControlResult::Ok, true, None));
-    assert_eq!(ok.detail.as_deref(), Some("already carried out: submitted"));
-    for result in ControlResult::ALL {
-        let verdict = repeated(Fate::Executed { result, detail: None });
-        assert_eq!((verdict.result, verdict.duplicate), (result, true));
-    }
-}
-
-#[test]
-fn a_repetition_of_what_is_under_way_is_not_carried_out() {
-    let verdict = repeated(Fate::Pending);
-    assert_eq!((verdict.result, verdict.duplicate), (ControlResult::Busy, true));
-    assert!(verdict.detail.unwrap().contains("still under way"));
-}
-
-#[test]
-fn what_a_crash_cut_off_is_not_known_to_have_arrived() {
-    let restarted = entry(Fate::Pending).restarted();
-    assert_eq!(restarted.fate, Fate::CutOff);
-    let verdict = restarted.repeated(&restarted.fingerprint);
-    assert_eq!((verdict.result, verdict.duplicate), (ControlResult::InternalError, true));
-    assert!(verdict.detail.unwrap().contains("not known whether it arrived"));
-    let done = Fate::Executed { result: ControlResult::Ok, detail: None };
-    assert_eq!(entry(done.clone()).restarted().fate, done);
-}
-
-#[test]
-fn the_same_name_for_another_message_is_rejected_whatever_became_of_the_first() {
-    let done = Fate::Executed { result: ControlResult::Ok, detail: None };
-    for fate in [Fate::Pending, done, Fate::CutOff] {
-        for other in [request(typed("y")), request(ControlAction::Interrupt), from("ben", typed("x"))] {
-            let verdict = entry(fate.clone()).repeated(&Fingerprint::of(&other));
-            assert_eq!(
-                (verdict.result, verdict.duplicate, verdict.error),
-                (ControlResult::Rejected, false, Some("request_id_reused"))
-            );
-        }
-    }
-}
-
-#[test]
-fn what_certainly_reached_nobody_may_be_sent_again() {
-    let after = |reached, result| entry(Fate::Pending).after(reached, result, None);
-    assert_eq!(after(Reached::Nothing, ControlResult::Busy), None);
-    assert_eq!(after(Reached::Nothing, ControlResult::NotLive), None);
-    for (reached, result) in [
-        (Reached::Perhaps, ControlResult::Timeout),
-        (Reached::Perhaps, ControlResult::Ok),
-        (Reached::Nothing, ControlResult::Ok),
-    ] {
-        let kept = after(reached, result).unwrap();
-        assert_eq!(kept.fate, Fate::Executed { result, detail: None });
-    }
-}
-
 #[test]
 fn a_fingerprint_is_of_what_is_wanted_and_not_of_the_sending() {
-    let first = Fingerprint::of(&request(typed("text")));
-    let mut retry = request(typed("text"));
-    retry.sent_at = "2026-02-20T21:15:09Z".to_owned();
-    retry.meta.retry_count = Some(1);
-    assert_eq!(Fingerprint::of(&retry), first);
-    assert_eq!(Fingerprint::of(&request(reference("text", 4))), first);
-    assert_ne!(Fingerprint::of(&request(reference("other", 4))), first);
-    assert_ne!(Fingerprint::of(&request(answer("a"))), Fingerprint::of(&request(answer("b"))));
+    let first = fingerprint_of(&request(typed("x")));
+    let retry = ControlMessage { sent_at: "2026-02-20T21:15:09Z", ..request(typed("x")) };
+    assert_eq!(fingerprint_of(&retry), first);
+    assert_eq!(fingerprint_of(&request(reference(1))), first);
+    assert_ne!(fingerprint_of(&request(typed("y"))), first);
+    assert_ne!(fingerprint_of(&from("ben", typed("x"))), first);
+    assert_ne!(fingerprint_of(&request(answer("a"))), fingerprint_of(&request(answer("b"))));
     assert_eq!(Fingerprint::stored(first.as_str()), first);
-}
-
-#[test]
-fn a_fingerprint_stays_the_same_across_versions() {
-    let fingerprint = Fingerprint::of(&request(typed("hello")));
-    assert_eq!(fingerprint.as_str(), "f8e62a1363fce7490be51c7a47bc54ddee3d48c6a6d05a0aefc32caf37b79ec5");
-}
-
-#[test]
-fn a_refusal_is_acknowledged_with_its_own_words() {
-    let refused = refused(&request(typed("")), &by("ada"));
-    let ack = Verdict::from(&refused).ack(ControlKind::Stdin, &request(typed("")).key, "2026-02-20T21:15:01Z");
-    assert_eq!((ack.result, ack.duplicate), (ControlResult::Rejected, false));
-    assert_eq!((ack.detail.as_deref(), ack.error.as_deref()), (Some("the text is empty"), Some("empty")));
 }

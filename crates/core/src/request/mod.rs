@@ -5,6 +5,21 @@ mod fingerprint;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
+/// Identity of a command on every interface: the same key is the same command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The team that the session belongs to.
+    pub team: String,
+    /// The session.
+    pub session: String,
+    /// The agent in it.
+    pub agent: String,
+    /// The caller's id for the command.
+    pub request: String,
+}
+
 pub use fingerprint::{Content, Decision, Fingerprint, Request, TextDigest};
 
 /// How long an answer is kept for retries.
@@ -18,13 +33,28 @@ const MOST_KEPT: usize = 50_000;
 const LONGEST: usize = 128;
 
 /// The caller's name for one command: the same name is the same command.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct RequestId(String);
 
 /// A text that cannot be a request id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("request_id must have 1 to {LONGEST} printable characters without blanks")]
 pub struct InvalidRequestId;
+
+impl TryFrom<String> for RequestId {
+    type Error = InvalidRequestId;
+
+    fn try_from(text: String) -> Result<Self, InvalidRequestId> {
+        Self::new(text)
+    }
+}
+
+impl From<RequestId> for String {
+    fn from(id: RequestId) -> Self {
+        id.0
+    }
+}
 
 impl RequestId {
     /// The id, if it can be one.

@@ -2,29 +2,33 @@
 //! is carried out and what is refused, when a frame is complete, when a wait is over and who is answered what.
 
 mod frames;
+mod refusal;
+mod settling;
 mod taken;
+mod typing;
 mod waits;
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::condition::Condition;
 use crate::event::{Event, Notice};
 use crate::histogram::Histogram;
-use crate::request::{Ledger, RequestId};
+use crate::request::{Request, RequestId};
 use crate::space::state::Gauges;
 use crate::terminal::{Exit, SignalTarget, Size};
 use frames::Frames;
 pub use frames::Output;
-use taken::Receipts;
-pub use taken::{Fate, Taken};
+pub use refusal::Refusal;
+use settling::Stage;
+pub use settling::{CTRL_C, INTERRUPT_QUIET, INTERRUPT_SILENCE, UnreadInput};
+use taken::{Caller, Receipts};
+pub use taken::{Fate, Loss, Taken};
 use waits::{Seen, Waits};
 pub use waits::{Waited, Why};
 
 /// Bytes that may wait for a program that does not read. Beyond that a command is refused, whole.
 pub const LONGEST_QUEUE: usize = 1 << 20;
-
-/// Characters of what was typed that a retry is told.
-const LONGEST_NAME: usize = 256;
 
 /// Waits that may be open at once: each is looked at on every frame.
 pub const MOST_WAITS: usize = 64;
@@ -36,11 +40,22 @@ const ECHO_PATIENCE: Duration = Duration::from_millis(80);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
-/// What a door asks for.
+/// A command to the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Type these bytes, known to the caller by this name; or the reason why there are none in the present mode.
-    Type(Result<Vec<u8>, Refusal>, String),
+    /// Type bytes.
+    Type {
+        /// As the program reads them.
+        bytes: Vec<u8>,
+        /// When the caller is answered.
+        answer: AnswerAt,
+    },
+    /// Discard all input that the program has not read, interrupt it, and type these bytes, if any, once it has handled
+    /// that. The caller is answered when all of it is delivered or lost.
+    Interrupt {
+        /// As the program reads them.
+        then: Vec<u8>,
+    },
     /// Change the terminal's size.
     Resize(Size),
     /// Send a signal.
@@ -49,32 +64,32 @@ pub enum Command {
     Mark(String),
 }
 
-impl Command {
-    fn kind(&self) -> Kind {
-        match self {
-            Self::Type(..) => Kind::Type,
-            Self::Resize(_) => Kind::Resize,
-            Self::Signal(..) => Kind::Signal,
-            Self::Mark(_) => Kind::Mark,
-        }
-    }
-}
-
+/// When the caller of a command that types is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Type,
-    Resize,
-    Signal,
-    Mark,
+pub enum AnswerAt {
+    /// Once the terminal was offered the bytes, whether or not it has taken them.
+    Offered,
+    /// Once the terminal has taken all of them, or some are lost.
+    Settled,
 }
 
 /// What happens.
 #[derive(Debug)]
 pub enum Input {
     /// A door asks for something.
-    Command(Ticket, Option<RequestId>, Command),
+    Command(Ticket, Option<Request>, Command),
+    /// A person typed this at the attached terminal.
+    Keys(Vec<u8>),
+    /// The terminal replies this to a query of the program.
+    Replied(Vec<u8>),
     /// The bytes of a command were offered to the terminal; so many of all that are queued still wait.
     Offered(usize),
+    /// All queued input was discarded; this much of it the program could have read.
+    Discarded(UnreadInput),
+    /// The program was sent the signal.
+    Interrupted,
+    /// This much of its input the program has not read.
+    Unread(UnreadInput),
     /// The terminal takes no input any more.
     Unwritable,
     /// Queued bytes went out; so many still wait.
@@ -122,12 +137,25 @@ pub enum Sight {
 pub enum Effect {
     /// Queue these bytes for the program and offer what it takes now; then say [`Input::Offered`].
     Write(Vec<u8>),
+    /// The same for a reply of the terminal, which nobody typed.
+    Reply(Vec<u8>),
+    /// Discard all queued input, also that which the terminal holds; then say [`Input::Discarded`].
+    DiscardInput {
+        /// A line editor keeps the next byte, which it may be about to read.
+        keep_next: bool,
+    },
+    /// Interrupt the program by a signal; then say [`Input::Interrupted`].
+    Interrupt,
+    /// Look how much of its input the program has not read; then say [`Input::Unread`].
+    LookAtInput,
     /// Change the terminal's size.
     Resize(Size),
     /// Send a signal.
     Signal(u8, SignalTarget),
     /// Mark this moment in the recording, if there is one.
     Mark(String),
+    /// A command that carried an id has come to its end.
+    Settled(RequestId, Taken),
     /// Answer a command.
     Answer(Ticket, Result<Done, Refusal>),
     /// Answer a look with the screen as it is.
@@ -138,50 +166,20 @@ pub enum Effect {
     Publish(Event),
 }
 
-/// A command was carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A command was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// Whether the terminal has taken every byte.
-    pub delivered: bool,
-    /// Whether this is the answer to an earlier command of the same id.
+    /// How far it has come.
+    pub fate: Fate,
+    /// Whether it was accepted earlier, under the same id.
     pub duplicate: bool,
-    /// What was typed, as the first caller named it.
-    pub named: Option<String>,
 }
 
-/// Why a command was not carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Nobody is left to take it.
-    #[error("the program has ended")]
-    Ended,
-    /// The program does not read, and enough waits for it already.
-    #[error("the program does not read its input, and {queued} bytes already wait for it; try again when it does")]
-    QueueFull {
-        /// Bytes that wait.
-        queued: usize,
-    },
-    /// The terminal's mode has no such input.
-    #[error("the program does not ask for mouse events now")]
-    NotWanted,
-    /// There is no such cell.
-    #[error("the mouse is outside of the terminal, which has {0} cells")]
-    OffScreen(Size),
-    /// The person's window decides.
-    #[error("a person's terminal is attached, and its window decides the size")]
-    Attached,
-    /// The id belongs to another command.
-    #[error("this request_id was used for a command of another kind")]
-    AnotherCommand,
-    /// No more ids can be kept.
-    #[error("too many request_ids within ten minutes")]
-    LedgerFull,
-    /// There is no process.
-    #[error("this is wh itself, which takes no signals through its own door; /exit ends it")]
-    NoProcess,
-    /// No more waits can be open.
-    #[error("{MOST_WAITS} waits are open already; try again when one is over")]
-    TooManyWaits,
+impl Done {
+    /// Whether the terminal has taken every byte.
+    pub fn delivered(&self) -> bool {
+        matches!(self.fate, Fate::Delivered(_))
+    }
 }
 
 /// How the program fares.
@@ -215,10 +213,17 @@ pub struct Session {
     attached: bool,
     drained: bool,
     queued: usize,
-    ledger: Ledger<(Kind, Done)>,
     receipts: Receipts,
-    /// Commands that were written and wait to hear how much was taken.
-    offered: Option<(Ticket, Option<RequestId>, String)>,
+    /// Caller whose bytes were written, until it is known how many the terminal took.
+    offered: Option<Caller>,
+    /// The last interrupt, until the program has handled it.
+    interrupting: Option<Stage>,
+    /// When something was last typed to the program.
+    last_typed: Option<Instant>,
+    /// Caller of an interrupt without a text, until the program has the interrupt.
+    interrupter: Option<Caller>,
+    /// Input that waits until the program has handled an interrupt.
+    held: VecDeque<(Option<Caller>, Vec<u8>)>,
     frames: Frames,
     waits: Waits,
     gauges: Gauges,
@@ -239,9 +244,12 @@ impl Session {
             attached: false,
             drained: false,
             queued: 0,
-            ledger: Ledger::default(),
             receipts: Receipts::default(),
             offered: None,
+            interrupting: None,
+            last_typed: None,
+            interrupter: None,
+            held: VecDeque::new(),
             frames: Frames::default(),
             waits: Waits::new(now),
             gauges: Gauges::default(),
@@ -285,7 +293,12 @@ impl Session {
 
     /// Bytes that wait for the program.
     pub fn queued(&self) -> usize {
-        self.queued
+        self.queued + self.held.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+    }
+
+    /// Whether input waits until the program has handled an interrupt.
+    pub fn interrupting(&self) -> bool {
+        self.interrupting.is_some()
     }
 
     /// What became of the command of this id, if it is known.
@@ -302,21 +315,23 @@ impl Session {
     pub fn wake_at(&self) -> Option<Instant> {
         let waits_for_echo = !self.looks.is_empty() && !self.frames.in_burst();
         let look = self.typed.filter(|_| waits_for_echo).map(|typed| typed + ECHO_PATIENCE);
-        [self.frames.due(), self.waits.wake_at(self.frames.in_burst()), look].into_iter().flatten().min()
+        let interrupt = self.interrupting.as_ref().and_then(Stage::wake_at);
+        [self.frames.due(), self.waits.wake_at(self.frames.in_burst()), look, interrupt].into_iter().flatten().min()
     }
 
     /// Takes note of what happened and says what to do about it, in order.
     pub fn handle(&mut self, input: Input, now: Instant, view: &impl View) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
-            Input::Command(ticket, id, command) => self.command(ticket, id, command, now, &mut effects),
+            Input::Command(ticket, request, command) => self.command(ticket, request, command, now, &mut effects),
+            Input::Keys(bytes) => self.keys(bytes, now, &mut effects),
+            Input::Replied(bytes) => self.replied(bytes, &mut effects),
             Input::Offered(left) => self.offered(left, now, &mut effects),
-            Input::Unwritable => {
-                self.queued = 0;
-                self.receipts.lost();
-                effects.extend(self.offered.take().map(|(ticket, ..)| Effect::Answer(ticket, Err(Refusal::Ended))));
-            }
-            Input::Wrote(left) => self.left(left, now),
+            Input::Discarded(unread) => self.discarded(unread, now, &mut effects),
+            Input::Interrupted => self.interrupted(now, &mut effects),
+            Input::Unread(unread) => self.unread(unread, now, &mut effects),
+            Input::Unwritable => self.lose(Loss::Ended, &mut effects),
+            Input::Wrote(left) => self.left(left, now, &mut effects),
             Input::Look(ticket, Sight::Now) => effects.push(Effect::Show(ticket)),
             Input::Look(ticket, Sight::Settled) => {
                 self.looks.push(ticket);
@@ -332,6 +347,9 @@ impl Session {
             }
             Input::Leave(ticket) => self.waits.remove(ticket),
             Input::Output(output) => {
+                if let Some(stage) = &mut self.interrupting {
+                    stage.output(now);
+                }
                 if self.frames.output(output, now) {
                     self.frame(now, view, &mut effects);
                 }
@@ -350,7 +368,7 @@ impl Session {
             Input::Exited(exit) => drop(self.becomes(Status::Exited(exit), now)),
             Input::Drained => {
                 self.drained = true;
-                self.receipts.lost();
+                self.lose(Loss::Ended, &mut effects);
                 self.frames.complete(now);
                 if let Status::Exited(exit) = self.status {
                     effects.push(Effect::Publish(Event::Exited(exit)));
@@ -373,6 +391,7 @@ impl Session {
                 }
                 self.typed = self.typed.filter(|typed| now < *typed + ECHO_PATIENCE);
                 self.show(now, &mut effects);
+                self.settle(now, &mut effects);
             }
         }
         effects
@@ -387,96 +406,6 @@ impl Session {
             self.since = now;
         }
         changes
-    }
-
-    fn command(
-        &mut self,
-        ticket: Ticket,
-        id: Option<RequestId>,
-        command: Command,
-        now: Instant,
-        effects: &mut Vec<Effect>,
-    ) {
-        if let Some(earlier) = id.as_ref().and_then(|id| self.ledger.find(id, now)) {
-            let answer = match earlier {
-                (kind, done) if *kind == command.kind() => Ok(Done { duplicate: true, ..done.clone() }),
-                _ => Err(Refusal::AnotherCommand),
-            };
-            effects.push(Effect::Answer(ticket, answer));
-            return;
-        }
-        let kind = command.kind();
-        if let Err(refusal) = self.admit(id.as_ref(), &command) {
-            effects.push(Effect::Answer(ticket, Err(refusal)));
-            return;
-        }
-        match command {
-            Command::Type(Err(_), _) => return,
-            Command::Type(Ok(bytes), named) => {
-                self.queued += bytes.len();
-                self.receipts.queue(bytes.len());
-                self.typed_bytes += bytes.len() as u64;
-                self.typed = Some(now);
-                self.offered = Some((ticket, id, named));
-                effects.push(Effect::Publish(Event::Typed { bytes: bytes.len() }));
-                effects.push(Effect::Write(bytes));
-                return;
-            }
-            Command::Resize(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
-            Command::Signal(number, target) => effects.push(Effect::Signal(number, target)),
-            Command::Mark(label) => {
-                effects.extend([Effect::Mark(label.clone()), Effect::Publish(Event::Marked(label))])
-            }
-        }
-        self.done(ticket, id, kind, Done { delivered: true, duplicate: false, named: None }, now, effects);
-    }
-
-    fn admit(&self, id: Option<&RequestId>, command: &Command) -> Result<(), Refusal> {
-        if self.drained || matches!(self.status, Status::Exited(_)) {
-            return Err(Refusal::Ended);
-        }
-        if id.is_some() {
-            self.ledger.room().map_err(|_| Refusal::LedgerFull)?;
-        }
-        match command {
-            Command::Type(Err(refusal), _) => Err(*refusal),
-            Command::Type(Ok(bytes), _) if self.queued + bytes.len() > LONGEST_QUEUE => {
-                Err(Refusal::QueueFull { queued: self.queued })
-            }
-            Command::Resize(_) if self.attached => Err(Refusal::Attached),
-            Command::Signal(..) if self.hosted => Err(Refusal::NoProcess),
-            _ => Ok(()),
-        }
-    }
-
-    fn left(&mut self, left: usize, now: Instant) {
-        self.queued = left;
-        self.receipts.left(left, now);
-    }
-
-    fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
-        self.left(left, now);
-        if let Some((ticket, id, named)) = self.offered.take() {
-            let done = Done { delivered: left == 0, duplicate: false, named: Some(named) };
-            self.done(ticket, id, Kind::Type, done, now, effects);
-        }
-    }
-
-    fn done(
-        &mut self,
-        ticket: Ticket,
-        id: Option<RequestId>,
-        kind: Kind,
-        done: Done,
-        now: Instant,
-        effects: &mut Vec<Effect>,
-    ) {
-        if let Some(id) = id {
-            let named: Option<String> = done.named.as_ref().map(|named| named.chars().take(LONGEST_NAME).collect());
-            self.receipts.enter(id.clone(), done.delivered, now);
-            self.ledger.enter(id, (kind, Done { named, ..done.clone() }), now);
-        }
-        effects.push(Effect::Answer(ticket, Ok(done)));
     }
 
     /// A frame is complete: whoever watches is told.

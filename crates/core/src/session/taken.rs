@@ -1,11 +1,14 @@
-//! How far what was typed has come: the terminal has it, or not yet, or never will.
+//! Tracks how far each command has come: the terminal has all of its bytes, or some wait, or they are lost. Knows the ids of
+//! the last ten minutes, so that a retry is answered and not carried out again.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use crate::request::{Ledger, RequestId};
+use super::{AnswerAt, Done, Effect, Refusal, Ticket};
+use crate::reason::Reason;
+use crate::request::{Fingerprint, Ledger, LedgerFull, Request, RequestId};
 
-/// What became of one command. What a program makes of it, no terminal can tell: that is on its screen.
+/// State of one command. What the program makes of it is on its screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// When it was accepted.
@@ -21,84 +24,152 @@ pub enum Fate {
     Waits,
     /// Every byte is with the terminal, since then.
     Delivered(Instant),
-    /// The program ended before it had read all of it.
-    Lost,
+    /// Some of its bytes will never reach the program.
+    Lost(Loss),
 }
 
-/// What became of which command.
+/// Why bytes never reached the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Loss {
+    /// The program ended first.
+    #[error("the program ended before it had read all of it")]
+    Ended,
+    /// An interrupt discarded the queue.
+    #[error("interrupted")]
+    Interrupted,
+    /// wh ended before it was known whether they did.
+    #[error("cut_off")]
+    CutOff,
+}
+
+impl Loss {
+    /// The reason, for programs.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Ended => Reason::Ended,
+            Self::Interrupted => Reason::Interrupted,
+            Self::CutOff => Reason::CutOff,
+        }
+    }
+}
+
+/// The caller of a command that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Caller {
+    /// `None` once it was answered.
+    pub ticket: Option<Ticket>,
+    pub id: Option<RequestId>,
+    pub answer: AnswerAt,
+}
+
+#[derive(Debug)]
+struct Known {
+    fingerprint: Fingerprint,
+    taken: Taken,
+}
+
+/// State of all commands that carried an id, and the callers whose bytes wait.
 #[derive(Debug, Default)]
 pub(super) struct Receipts {
-    known: Ledger<Taken>,
+    known: Ledger<Known>,
     /// Bytes that were ever queued.
     written: u64,
-    /// Commands whose bytes wait, with how many must have gone before they are delivered.
-    waiting: VecDeque<(u64, RequestId)>,
+    /// Callers whose bytes wait, with the number of bytes that must have gone before theirs are delivered.
+    waiting: VecDeque<(u64, Caller)>,
 }
 
 impl Receipts {
+    /// The answer to a request that was made before.
+    pub fn known(&mut self, request: &Request, now: Instant) -> Option<Result<Done, Refusal>> {
+        let known = self.known.find(&request.id, now)?;
+        Some(if known.fingerprint == request.fingerprint {
+            Ok(Done { fate: known.taken.fate, duplicate: true })
+        } else {
+            Err(Refusal::RequestIdReused)
+        })
+    }
+
+    /// State of the command with this id.
+    pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<Taken> {
+        self.known.find(id, now).map(|known| known.taken)
+    }
+
+    /// Whether one more id can be kept.
+    pub fn room(&self) -> Result<(), LedgerFull> {
+        self.known.room()
+    }
+
+    /// A request is accepted.
+    pub fn enter(&mut self, request: Request, fate: Fate, now: Instant) {
+        let Request { id, fingerprint } = request;
+        self.known.enter(id, Known { fingerprint, taken: Taken { accepted: now, fate } }, now);
+    }
+
     /// Bytes are queued.
     pub fn queue(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
-    /// A command was carried out; or the last of the bytes that are queued now is its own, and waits.
-    pub fn enter(&mut self, id: RequestId, delivered: bool, now: Instant) {
-        if !delivered {
-            self.waiting.push_back((self.written, id.clone()));
-        }
-        let fate = if delivered { Fate::Delivered(now) } else { Fate::Waits };
-        self.known.enter(id, Taken { accepted: now, fate }, now);
+    /// The last of the bytes that are queued now is this caller's, and waits.
+    pub fn wait(&mut self, caller: Caller) {
+        self.waiting.push_back((self.written, caller));
     }
 
-    /// So many bytes still wait.
-    pub fn left(&mut self, left: usize, now: Instant) {
+    /// Only `left` of the queued bytes still wait.
+    pub fn left(&mut self, left: usize, now: Instant) -> Vec<Effect> {
         let gone = self.written.saturating_sub(left as u64);
-        self.settle(Fate::Delivered(now), |end| end <= gone);
+        let ready = self.waiting.iter().take_while(|(end, _)| *end <= gone).count();
+        let ready: Vec<Caller> = self.waiting.drain(..ready).map(|(_, caller)| caller).collect();
+        ready.into_iter().flat_map(|caller| self.settle(caller, Fate::Delivered(now))).collect()
     }
 
-    /// What waits now will never be read.
-    pub fn lost(&mut self) {
-        self.settle(Fate::Lost, |_| true);
+    /// None of the bytes that wait will reach the program.
+    pub fn lost(&mut self, loss: Loss) -> Vec<Effect> {
+        let lost: Vec<Caller> = self.waiting.drain(..).map(|(_, caller)| caller).collect();
+        lost.into_iter().flat_map(|caller| self.settle(caller, Fate::Lost(loss))).collect()
     }
 
-    fn settle(&mut self, fate: Fate, ready: impl Fn(u64) -> bool) {
-        while self.waiting.front().is_some_and(|(end, _)| ready(*end)) {
-            let Some((_, id)) = self.waiting.pop_front() else { return };
-            if let Some(taken) = self.known.get_mut(&id) {
-                taken.fate = fate;
-            }
+    /// Notes what became of a command, and answers its caller, if that waits for it.
+    pub fn settle(&mut self, caller: Caller, fate: Fate) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(id) = caller.id
+            && let Some(known) = self.known.get_mut(&id)
+        {
+            known.taken.fate = fate;
+            effects.push(Effect::Settled(id, known.taken));
         }
-    }
-
-    /// What became of this one.
-    pub fn find(&mut self, id: &RequestId, now: Instant) -> Option<Taken> {
-        self.known.find(id, now).copied()
+        effects.extend(caller.ticket.map(|ticket| Effect::Answer(ticket, Ok(Done { fate, duplicate: false }))));
+        effects
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Content;
 
     #[test]
-    fn what_waits_is_delivered_when_its_last_byte_is_gone_and_lost_when_nobody_reads_any_more() {
+    fn queued_bytes_are_delivered_in_order_and_lost_for_the_reason_that_is_given() {
         let (mut receipts, now) = (Receipts::default(), Instant::now());
-        let id = |name: &str| RequestId::new(name).unwrap();
-        receipts.enter(id("at-once"), true, now);
-        for name in ["first", "second", "third"] {
+        let request = |name: &str| Request::new(RequestId::new(name).unwrap(), "owner", &Content::text("x"));
+        let ids = ["first", "second", "third", "fourth"].map(|name| request(name).id);
+        for (ticket, id) in ids.iter().enumerate() {
+            receipts.enter(request(id.as_str()), Fate::Waits, now);
             receipts.queue(10);
-            receipts.enter(id(name), false, now);
+            let caller =
+                Caller { ticket: Some(Ticket(ticket as u64)), id: Some(id.clone()), answer: AnswerAt::Settled };
+            receipts.wait(caller);
         }
-        let mut fates = |left: Option<usize>| {
-            match left {
-                Some(left) => receipts.left(left, now),
-                None => receipts.lost(),
-            }
-            ["at-once", "first", "second", "third"].map(|name| receipts.find(&id(name), now).unwrap().fate)
+        let settled = |ticket: u64, fate| {
+            let done = Effect::Settled(ids[ticket as usize].clone(), Taken { accepted: now, fate });
+            [done, Effect::Answer(Ticket(ticket), Ok(Done { fate, duplicate: false }))]
         };
         let there = Fate::Delivered(now);
-        assert_eq!(fates(Some(21)), [there, Fate::Waits, Fate::Waits, Fate::Waits]);
-        assert_eq!(fates(Some(9)), [there, there, there, Fate::Waits]);
-        assert_eq!(fates(None), [there, there, there, Fate::Lost]);
+        assert_eq!(receipts.left(31, now), []);
+        assert_eq!(receipts.left(19, now), [settled(0, there), settled(1, there)].concat());
+        let lost = Fate::Lost(Loss::Interrupted);
+        assert_eq!(receipts.lost(Loss::Interrupted), [settled(2, lost), settled(3, lost)].concat());
+        let fates = ids.clone().map(|id| receipts.find(&id, now).unwrap().fate);
+        assert_eq!(fates, [there, there, lost, lost]);
     }
 }

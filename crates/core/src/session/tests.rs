@@ -1,4 +1,5 @@
 use super::*;
+use crate::request::Content;
 
 #[derive(Default)]
 struct Screen {
@@ -30,12 +31,13 @@ struct Bench {
     now: Instant,
     screen: Screen,
     published: Vec<Event>,
+    settled: Vec<(RequestId, Fate)>,
 }
 
 impl Bench {
     fn new() -> Self {
         let now = Instant::now();
-        Self { session: Session::new(now), now, screen: Screen::default(), published: Vec::new() }
+        Self { session: Session::new(now), now, screen: Screen::default(), published: Vec::new(), settled: Vec::new() }
     }
 
     fn after(&mut self, milliseconds: u64) -> &mut Self {
@@ -46,6 +48,12 @@ impl Bench {
     /// What is to be done about it, beside telling those who watch.
     fn happens(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = self.session.handle(input, self.now, &self.screen);
+        self.settled.extend(effects.extract_if(.., |effect| matches!(effect, Effect::Settled(..))).filter_map(
+            |effect| match effect {
+                Effect::Settled(id, taken) => Some((id, taken.fate)),
+                _ => None,
+            },
+        ));
         self.published.extend(effects.extract_if(.., |effect| matches!(effect, Effect::Publish(_))).filter_map(
             |effect| match effect {
                 Effect::Publish(event) => Some(event),
@@ -56,8 +64,32 @@ impl Bench {
     }
 
     fn types(&mut self, ticket: u64, id: Option<&str>, bytes: &[u8]) -> Vec<Effect> {
-        let id = id.map(|id| RequestId::new(id).unwrap());
-        self.happens(Input::Command(Ticket(ticket), id, Command::Type(Ok(bytes.into()), "a name".into())))
+        let command = Command::Type { bytes: bytes.into(), answer: AnswerAt::Offered };
+        self.happens(Input::Command(Ticket(ticket), id.map(|id| request(id, bytes)), command))
+    }
+
+    /// Types, and waits until all of it is delivered or lost.
+    fn delivers(&mut self, ticket: u64, bytes: &[u8]) -> Vec<Effect> {
+        let command = Command::Type { bytes: bytes.into(), answer: AnswerAt::Settled };
+        self.happens(Input::Command(Ticket(ticket), None, command))
+    }
+
+    fn interrupts(&mut self, ticket: u64, id: Option<&str>, then: &[u8]) -> Vec<Effect> {
+        let command = Command::Interrupt { then: then.into() };
+        self.happens(Input::Command(Ticket(ticket), id.map(|id| request(id, then)), command))
+    }
+
+    fn done(&self, ticket: u64, fate: Fate, duplicate: bool) -> Effect {
+        Effect::Answer(Ticket(ticket), Ok(Done { fate, duplicate }))
+    }
+
+    /// The terminal has taken all of it, now.
+    fn delivered(&self, ticket: u64) -> Effect {
+        self.done(ticket, Fate::Delivered(self.now), false)
+    }
+
+    fn fate(&mut self, id: &str) -> Fate {
+        self.session.receipt(&RequestId::new(id).unwrap(), self.now).unwrap().fate
     }
 
     fn shows(&mut self, text: &'static str) -> Vec<Effect> {
@@ -71,8 +103,8 @@ impl Bench {
     }
 }
 
-fn done(ticket: u64, delivered: bool, duplicate: bool) -> Effect {
-    Effect::Answer(Ticket(ticket), Ok(Done { delivered, duplicate, named: Some("a name".into()) }))
+fn request(id: &str, bytes: &[u8]) -> Request {
+    Request::new(RequestId::new(id).unwrap(), "owner", &Content::text(str::from_utf8(bytes).unwrap()))
 }
 
 fn refused(ticket: u64, refusal: Refusal) -> Effect {
@@ -87,7 +119,7 @@ fn waited(ticket: u64, why: Why, milliseconds: u64) -> Effect {
 fn a_command_is_written_and_then_answered() {
     let mut bench = Bench::new();
     assert_eq!(bench.types(1, None, b"ls"), [Effect::Write(b"ls".into())]);
-    assert_eq!(bench.happens(Input::Offered(0)), [done(1, true, false)]);
+    assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(1)]);
 }
 
 #[test]
@@ -96,7 +128,7 @@ fn a_retried_request_is_delivered_once() {
     bench.types(1, Some("r1"), b"ls");
     bench.happens(Input::Offered(2));
     for ticket in 2..12 {
-        assert_eq!(bench.types(ticket, Some("r1"), b"ls"), [done(ticket, false, true)]);
+        assert_eq!(bench.types(ticket, Some("r1"), b"ls"), [bench.done(ticket, Fate::Waits, true)]);
     }
     assert_eq!(bench.after(600_000).types(12, Some("r1"), b"ls"), [Effect::Write(b"ls".into())]);
 }
@@ -112,13 +144,44 @@ fn what_was_refused_is_no_duplicate() {
 }
 
 #[test]
-fn an_id_names_one_kind_of_command() {
+fn an_id_names_one_command_with_one_content() {
     let mut bench = Bench::new();
     bench.types(1, Some("r1"), b"x");
     bench.happens(Input::Offered(0));
-    let resize = Command::Resize(Size { columns: 80, rows: 24 });
-    let effects = bench.happens(Input::Command(Ticket(2), Some(RequestId::new("r1").unwrap()), resize));
-    assert_eq!(effects, [refused(2, Refusal::AnotherCommand)]);
+    assert_eq!(bench.types(2, Some("r1"), b"y"), [refused(2, Refusal::RequestIdReused)]);
+    let size = Size { columns: 80, rows: 24 };
+    let resize = Request::new(RequestId::new("r1").unwrap(), "owner", &Content::Resize(size));
+    let effects = bench.happens(Input::Command(Ticket(3), Some(resize), Command::Resize(size)));
+    assert_eq!(effects, [refused(3, Refusal::RequestIdReused)]);
+}
+
+#[test]
+fn a_caller_may_be_answered_when_the_last_byte_is_delivered_or_lost() {
+    let mut bench = Bench::new();
+    bench.delivers(1, b"12345");
+    assert_eq!(bench.happens(Input::Offered(3)), []);
+    bench.delivers(2, b"67890");
+    assert_eq!(bench.happens(Input::Offered(8)), []);
+    assert_eq!(bench.happens(Input::Wrote(5)), [bench.delivered(1)]);
+    assert_eq!(bench.happens(Input::Unwritable), [bench.done(2, Fate::Lost(Loss::Ended), false)]);
+}
+
+#[test]
+fn a_persons_keys_and_the_terminals_replies_are_queued_like_everything_else() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.happens(Input::Keys(b"key".into())), [Effect::Write(b"key".into())]);
+    assert_eq!(bench.happens(Input::Offered(3)), []);
+    assert_eq!(bench.happens(Input::Replied(b"reply".into())), [Effect::Reply(b"reply".into())]);
+    bench.happens(Input::Offered(8));
+    bench.types(1, Some("r1"), b"text");
+    assert_eq!(bench.happens(Input::Offered(12)), [bench.done(1, Fate::Waits, false)]);
+    assert_eq!(bench.session.queued(), 12);
+    bench.happens(Input::Wrote(1));
+    assert_eq!(bench.fate("r1"), Fate::Waits);
+    bench.happens(Input::Wrote(0));
+    assert_eq!(bench.fate("r1"), Fate::Delivered(bench.now));
+    bench.happens(Input::Attached(true));
+    assert_eq!(bench.happens(Input::Replied(b"reply".into())), [], "the person's own terminal replies");
 }
 
 #[test]
@@ -130,7 +193,7 @@ fn the_persons_window_decides_the_size() {
     bench.happens(Input::Attached(false));
     assert_eq!(
         bench.happens(Input::Command(Ticket(2), None, Command::Resize(size))),
-        [Effect::Resize(size), Effect::Answer(Ticket(2), Ok(Done { delivered: true, duplicate: false, named: None }))]
+        [Effect::Resize(size), bench.delivered(2)]
     );
 }
 
@@ -141,13 +204,26 @@ fn nothing_is_typed_to_a_program_that_has_ended_but_a_retry_hears_what_became_of
     bench.happens(Input::Offered(0));
     bench.happens(Input::Exited(Exit::Code(0)));
     assert_eq!(bench.types(2, None, b"x"), [refused(2, Refusal::Ended)]);
-    assert_eq!(bench.types(3, Some("r1"), b"exit\r"), [done(3, true, true)]);
+    assert_eq!(bench.types(3, Some("r1"), b"exit\r"), [bench.done(3, Fate::Delivered(bench.now), true)]);
 }
 
 #[test]
-fn input_that_the_mode_does_not_have_is_refused() {
-    let input = Input::Command(Ticket(1), None, Command::Type(Err(Refusal::NotWanted), String::new()));
-    assert_eq!(Bench::new().happens(input), [refused(1, Refusal::NotWanted)]);
+fn input_that_the_mode_does_not_have_is_refused_unless_it_is_a_retry() {
+    let mut bench = Bench::new();
+    let (request, other) = (request("r1", b"click"), request("r1", b"other"));
+    let refuse = |bench: &mut Bench, request: Option<&Request>| {
+        let now = bench.now;
+        bench.session.refuse(request, Refusal::NotWanted, now)
+    };
+    assert_eq!(refuse(&mut bench, None), Err(Refusal::NotWanted));
+    assert_eq!(refuse(&mut bench, Some(&request)), Err(Refusal::NotWanted));
+    bench.types(1, Some("r1"), b"click");
+    bench.happens(Input::Offered(0));
+    let duplicate = Done { fate: Fate::Delivered(bench.now), duplicate: true };
+    assert_eq!(refuse(&mut bench, Some(&request)), Ok(duplicate));
+    assert_eq!(refuse(&mut bench, Some(&other)), Err(Refusal::RequestIdReused));
+    bench.happens(Input::Exited(Exit::Code(0)));
+    assert_eq!(refuse(&mut bench, None), Err(Refusal::Ended));
 }
 
 #[test]
@@ -283,4 +359,117 @@ fn a_look_shows_no_half_frame_unless_it_asks_for_this_moment() {
     assert_eq!(bench.happens(Input::Look(Ticket(2), Sight::Now)), [Effect::Show(Ticket(2))]);
     bench.now = bench.session.wake_at().unwrap();
     assert_eq!(bench.happens(Input::Tick), [Effect::Show(Ticket(1))]);
+}
+
+const DISCARD: Effect = Effect::DiscardInput { keep_next: true };
+
+const WITH_SIGNALS: UnreadInput = UnreadInput { bytes: 0, signals: true };
+
+#[test]
+fn a_program_that_was_reading_is_interrupted_when_it_pauses() {
+    let mut bench = Bench::new();
+    bench.types(1, None, b"a line\r");
+    bench.happens(Input::Offered(0));
+    assert_eq!(bench.after(5).interrupts(2, None, b""), [DISCARD]);
+    assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), []);
+    bench.after(30).shows("$ a line");
+    assert_eq!(bench.after(49).happens(Input::Tick), []);
+    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::DiscardInput { keep_next: false }]);
+    assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), [Effect::Interrupt]);
+    assert_eq!(bench.happens(Input::Interrupted), [bench.delivered(2)]);
+}
+
+#[test]
+fn a_text_after_an_interrupt_is_typed_when_the_program_pauses_after_output() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.interrupts(1, Some("r1"), b"ls\r"), [DISCARD]);
+    assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), [Effect::Interrupt]);
+    assert_eq!(bench.happens(Input::Interrupted), []);
+    assert_eq!(bench.interrupts(2, Some("r1"), b"ls\r"), [bench.done(2, Fate::Waits, true)]);
+    bench.after(10).shows("^C");
+    bench.after(30).shows("$");
+    assert_eq!(bench.after(49).happens(Input::Tick), []);
+    assert_eq!(bench.session.wake_at(), Some(bench.now + Duration::from_millis(1)));
+    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::Write(b"ls\r".into())]);
+    assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(1)]);
+    assert_eq!(bench.session.wake_at(), None);
+}
+
+#[test]
+fn a_text_after_an_interrupt_is_typed_to_a_silent_program_after_a_second() {
+    let mut bench = Bench::new();
+    bench.interrupts(1, None, b"x");
+    bench.happens(Input::Interrupted);
+    assert_eq!(bench.session.wake_at(), Some(bench.now + INTERRUPT_SILENCE));
+    assert_eq!(bench.after(1000).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::Write(b"x".into())]);
+}
+
+#[test]
+fn an_interrupt_is_answered_when_the_program_has_it_and_later_input_waits() {
+    let mut bench = Bench::new();
+    bench.interrupts(1, None, b"");
+    assert_eq!(bench.happens(Input::Interrupted), [bench.delivered(1)]);
+    assert_eq!(bench.types(2, None, b"a"), []);
+    assert_eq!(bench.happens(Input::Keys(b"b".into())), []);
+    assert_eq!(bench.happens(Input::Replied(b"reply".into())), [Effect::Reply(b"reply".into())]);
+    bench.happens(Input::Offered(0));
+    assert_eq!(bench.session.queued(), 2);
+    bench.shows("$");
+    assert_eq!(bench.after(50).happens(Input::Tick), [Effect::Write(b"a".into())]);
+    assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(2), Effect::Write(b"b".into())]);
+    assert_eq!(bench.happens(Input::Offered(0)), []);
+    assert_eq!(bench.types(3, None, b"c"), [Effect::Write(b"c".into())]);
+}
+
+#[test]
+fn an_interrupt_by_a_byte_is_not_answered_before_the_byte_was_read() {
+    let mut bench = Bench::new();
+    bench.interrupts(1, Some("r1"), b"");
+    let raw = Input::Discarded(UnreadInput { bytes: 0, signals: false });
+    assert_eq!(bench.happens(raw), [Effect::Write(vec![CTRL_C])]);
+    bench.happens(Input::Offered(0));
+    bench.types(2, None, b"later");
+    bench.shows("a clock that goes on");
+    for _ in 0..20 {
+        bench.now = bench.session.wake_at().unwrap();
+        let effects = bench.happens(Input::Tick);
+        let late = Effect::Answer(Ticket(2), Ok(Done { fate: Fate::Waits, duplicate: false }));
+        assert!(effects.iter().all(|effect| *effect == Effect::LookAtInput || *effect == late), "{effects:?}");
+        bench.happens(Input::Unread(UnreadInput { bytes: 1, signals: false }));
+    }
+    assert_eq!(bench.fate("r1"), Fate::Waits);
+    bench.now = bench.session.wake_at().unwrap();
+    bench.happens(Input::Tick);
+    let effects = bench.happens(Input::Unread(UnreadInput { bytes: 0, signals: false }));
+    assert_eq!(effects, [bench.delivered(1), Effect::Write(b"later".into())]);
+}
+
+#[test]
+fn an_interrupt_discards_the_queue_and_tells_whose_it_was() {
+    let mut bench = Bench::new();
+    bench.types(1, Some("r1"), b"12345");
+    bench.happens(Input::Offered(5));
+    bench.delivers(2, b"67890");
+    bench.happens(Input::Offered(10));
+    let lost = Fate::Lost(Loss::Interrupted);
+    assert_eq!(bench.interrupts(3, None, b"text"), [bench.done(2, lost, false), DISCARD]);
+    assert_eq!((bench.fate("r1"), bench.session.queued()), (lost, 4));
+    bench.happens(Input::Interrupted);
+    bench.types(4, Some("r4"), b"held");
+    assert_eq!(
+        bench.interrupts(5, None, b""),
+        [bench.done(3, lost, false), bench.done(4, lost, false), DISCARD],
+        "a second interrupt discards the text of the first"
+    );
+    assert_eq!(bench.happens(Input::Unwritable), [bench.done(5, Fate::Lost(Loss::Ended), false)]);
+}
+
+#[test]
+fn an_interrupt_is_not_refused_because_of_queued_input() {
+    let mut bench = Bench::new();
+    bench.types(1, None, &vec![b'x'; LONGEST_QUEUE]);
+    bench.happens(Input::Offered(LONGEST_QUEUE));
+    assert_eq!(bench.types(2, None, b"x"), [refused(2, Refusal::QueueFull { queued: LONGEST_QUEUE })]);
+    assert_eq!(bench.interrupts(3, None, b"x"), [DISCARD]);
 }

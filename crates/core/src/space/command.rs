@@ -6,8 +6,10 @@ use super::harness::Call;
 use super::item::Attachment;
 use super::name::{ItemId, ParticipantId, StreamId};
 use super::question::{Answer, WrongAnswer};
-use super::receipt::Receipt;
 use super::roster::Ask;
+use crate::reason::Reason;
+use crate::receipt::Receipt;
+use crate::request::Decision;
 
 /// What a door asks of a space.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +22,10 @@ pub enum Command {
         to: Option<Vec<ParticipantId>>,
         /// What goes with it.
         attachments: Vec<Attachment>,
-    },
-    /// Say something to one agent, now: refused as busy while it works, since it would have to wait here.
-    Deliver {
-        /// What.
-        text: String,
-        /// To whom.
-        to: ParticipantId,
+        /// Interrupt the agents that it is for, and hand it to them before what waits.
+        interrupt: bool,
+        /// Refuse it where an agent would interpret its first character instead of passing it to the model.
+        literal: bool,
     },
     /// Answer a question.
     Answer {
@@ -34,6 +33,8 @@ pub enum Command {
         question: ItemId,
         /// How.
         answer: Answer,
+        /// A plain yes or no instead of an option: the option that means it is chosen.
+        decision: Option<Decision>,
     },
     /// Stop whoever works, or this one.
     Interrupt(Option<ParticipantId>),
@@ -83,6 +84,8 @@ pub enum Command {
         /// All of the line.
         line: String,
     },
+    /// A command of the terminal UI, which changes only what is shown and is run there.
+    OfUi,
     /// Record that a slash command typed at the UI was refused, as the notice `system/refused`.
     Refused {
         /// The line as it was typed.
@@ -134,6 +137,20 @@ pub struct Done {
     pub lines: Vec<String>,
     /// Whether this is the answer to an earlier command of the same id.
     pub duplicate: bool,
+    /// Whether it is a message that waits for an agent.
+    pub queued: bool,
+}
+
+impl Command {
+    /// Something said to the agents, without attachments.
+    pub fn say(text: impl Into<String>, to: Option<Vec<ParticipantId>>) -> Self {
+        Self::Say { text: text.into(), to, attachments: Vec::new(), interrupt: false, literal: false }
+    }
+
+    /// Whether it is a message for agents, which may have to wait for them.
+    pub fn is_message(&self) -> bool {
+        matches!(self, Self::Say { .. } | Self::OfAgent { .. })
+    }
 }
 
 /// Why a command was not carried out.
@@ -166,6 +183,11 @@ pub enum Refusal {
     /// Enough waits for it already.
     #[error("{0} is busy, and enough waits for it already; try again when it is idle")]
     Busy(ParticipantId),
+    /// It would interpret the text instead of passing it to the model.
+    #[error(
+        "{0} would interpret the leading {1:?} itself, so that the text would not reach the model as it is; put a word before it, or send it without \"literal\""
+    )]
+    NotLiteral(ParticipantId, char),
     /// No agent is there to take a message.
     #[error("no agent is here any more to answer; /agent lists those that could be")]
     NobodyThere,
@@ -184,6 +206,9 @@ pub enum Refusal {
     /// The question does not have this answer.
     #[error(transparent)]
     WrongAnswer(#[from] WrongAnswer),
+    /// The question cannot be answered by a plain yes or no.
+    #[error("the question has no option that means a plain yes or no; choose one of its options")]
+    NoPlainAnswer,
     /// There is no such stream.
     #[error("no stream {0:?} is open")]
     NoSuchStream(String),
@@ -196,13 +221,48 @@ pub enum Refusal {
     /// There is no such command.
     #[error("Unknown command: /{0}; /help lists the commands")]
     UnknownCommand(String),
-    /// The id belongs to another command.
-    #[error("this request_id was used for another command, or for other words")]
-    AnotherCommand,
+    /// The id belongs to another command, or to another sender.
+    #[error("this request_id was used for another command, for other words or by another sender; use a new one")]
+    RequestIdReused,
     /// The id is that of an older command.
     #[error("this request_id was used more than ten minutes ago, or is one of wh's own; choose a new one")]
     UsedBefore,
     /// No more ids can be kept.
-    #[error("too many request_ids within ten minutes")]
+    #[error("too many request_ids are remembered already; try again later")]
     LedgerFull,
+    /// It could not be stored, and was not carried out.
+    #[error("it could not be stored, and nothing was done: {0}")]
+    NotStored(String),
+    /// It was carried out, and that could not be stored.
+    #[error("it was carried out, but that could not be stored; ask again under the same request_id: {0}")]
+    ResultNotStored(String),
+}
+
+impl Refusal {
+    /// The reason, for programs.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Empty => Reason::Empty,
+            Self::TooLong(..) => Reason::TooLong,
+            Self::NoSuchParticipant(_) => Reason::NoParticipant,
+            Self::NoSuchAgent(_) => Reason::NoAgent,
+            Self::NoSuchConversation(..) => Reason::NoConversation,
+            Self::NotAvailable(_) | Self::NotAnAgent(_) | Self::NotSupported(..) => Reason::NotSupported,
+            Self::Gone(_) | Self::NobodyThere => Reason::Ended,
+            Self::Busy(_) => Reason::Busy,
+            Self::NotLiteral(..) => Reason::NotLiteral,
+            Self::Failed(_) => Reason::Failed,
+            Self::NoSuchQuestion(_) => Reason::NoQuestion,
+            Self::Closed(..) => Reason::QuestionClosed,
+            Self::WrongAnswer(_) | Self::NoPlainAnswer => Reason::WrongAnswer,
+            Self::NoSuchStream(_) => Reason::NoStream,
+            Self::NothingToInterrupt => Reason::NothingToInterrupt,
+            Self::NothingChosen(_) => Reason::NothingChosen,
+            Self::UnknownCommand(_) => Reason::UnknownCommand,
+            Self::RequestIdReused | Self::UsedBefore => Reason::RequestIdReused,
+            Self::LedgerFull => Reason::TooManyRequests,
+            Self::NotStored(_) => Reason::Store,
+            Self::ResultNotStored(_) => Reason::NotWritten,
+        }
+    }
 }

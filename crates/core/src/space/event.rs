@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::harness::{Capabilities, Outcome, Tool, Usage};
 use super::item::Item;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
-use super::receipt::Receipt;
+use crate::receipt::Receipt;
 
 /// Something that happened in a space.
 #[derive(Debug, Clone, PartialEq)]

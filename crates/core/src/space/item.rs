@@ -42,11 +42,13 @@ pub struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
+    /// A message that no agent was given yet.
+    Queued,
     /// More of it may come.
     Growing,
     /// It is complete.
     Done,
-    /// Its turn ended before it was complete.
+    /// Its turn ended before it was complete; or a message that no agent was given, and that none will be.
     Cut,
     /// It was taken back, and is no longer shown.
     Retracted,

@@ -61,7 +61,7 @@ impl Items {
                 return None;
             }
             // What was retracted stays so; what is complete changes only by being taken back.
-            if place.progress != Progress::Growing && item.progress != Progress::Retracted {
+            if place.progress >= Progress::Done && item.progress != Progress::Retracted {
                 return None;
             }
             if item.progress != Progress::Growing {

@@ -217,8 +217,8 @@ mod tests {
     }
 
     fn item() -> impl Strategy<Value = Item> {
-        use Progress::{Cut, Done, Growing, Retracted};
-        let progress = proptest::sample::select(vec![Growing, Done, Cut, Retracted]);
+        use Progress::{Cut, Done, Growing, Queued, Retracted};
+        let progress = proptest::sample::select(vec![Queued, Growing, Done, Cut, Retracted]);
         let people = of(vec(text().prop_map(ParticipantId::from), 0..3));
         let at = (any::<bool>(), any::<u32>(), 0..1_000_000_000u32).prop_map(|(before, seconds, nanoseconds)| {
             let distance = Duration::new(seconds.into(), nanoseconds);

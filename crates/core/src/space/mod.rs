@@ -15,7 +15,6 @@ mod name;
 #[cfg(test)]
 mod properties;
 pub mod question;
-pub mod receipt;
 pub mod roster;
 mod session;
 pub mod state;

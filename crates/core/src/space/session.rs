@@ -43,10 +43,12 @@ pub(super) struct Session {
     pub streams: HashMap<Key, StreamId>,
     /// The questions that are open.
     pub questions: HashMap<ItemId, Key>,
+    /// First characters of a prompt that the agent interprets itself: such a text does not reach the model as it is.
+    pub interprets: &'static [char],
 }
 
 impl Session {
-    pub fn new() -> Self {
+    pub fn new(interprets: &'static [char]) -> Self {
         Self {
             life: Life::Starting,
             turn: None,
@@ -55,6 +57,7 @@ impl Session {
             items: HashMap::new(),
             streams: HashMap::new(),
             questions: HashMap::new(),
+            interprets,
         }
     }
 
@@ -67,8 +70,23 @@ impl Session {
         self.life == Life::Ready && self.turn.is_none() && self.waiting.is_empty()
     }
 
-    pub fn queue(&mut self, prompt: Prompt) {
-        self.waiting.push_back(prompt);
+    /// Has a prompt wait for the agent, `first` before all others.
+    pub fn queue(&mut self, prompt: Prompt, first: bool) {
+        if first {
+            self.waiting.push_front(prompt);
+        } else {
+            self.waiting.push_back(prompt);
+        }
+    }
+
+    /// Whether the prompt of this turn waits.
+    pub fn is_waiting(&self, turn: &TurnId) -> bool {
+        self.waiting.iter().any(|prompt| prompt.turn == *turn)
+    }
+
+    /// Whether a prompt of this item waits.
+    pub fn waits_for(&self, item: &ItemId) -> bool {
+        self.waiting.iter().any(|prompt| prompt.item == *item)
     }
 
     /// The next prompt, if the agent can take one: its turn has begun.

@@ -11,7 +11,7 @@ use super::harness::{Capabilities, Outcome, Tool, Usage};
 use super::item::{Body, Item, Progress};
 use super::items::Items;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
-use super::receipt::Receipts;
+use crate::receipt::Receipts;
 
 /// Frames of streams that are kept, of all streams together.
 pub const MOST_FRAMES: usize = 50;

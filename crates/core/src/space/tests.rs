@@ -1,6 +1,7 @@
 mod deeds;
 mod envelopes;
 mod managing;
+mod queue;
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,11 +10,11 @@ use super::envelope;
 use super::event::{Activity, Event, Tally};
 use super::harness::{Call, Capabilities, Deed, Named, Order, Outcome, PauseReport, Report};
 use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
-use super::machine::{Effect, Input, Now, Space, Ticket};
+use super::machine::{Effect, Input, Left, Now, Space, Ticket};
 use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
-use super::receipt::Stage;
 use super::{ItemId, ParticipantId, TurnId};
-use crate::request::RequestId;
+use crate::receipt::{Failure, Stage};
+use crate::request::{Content, Request, RequestId};
 use crate::slash::{self, Board, Pick, Slash, UiCommand};
 use deeds::answered;
 
@@ -66,13 +67,14 @@ impl Bench {
     pub fn restored(items: Vec<super::item::Item>) -> Self {
         let start = Instant::now();
         let now = Now { steady: start, time: SystemTime::UNIX_EPOCH };
-        let (space, _) = Space::restore("test", me(), items, Some("It was restarted."), now);
+        let (space, _) =
+            Space::restore("test", me(), Left { items, ..Left::default() }, Some("It was restarted."), now);
         Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
     }
 
     fn ready() -> Self {
         let mut bench = Self::new();
-        bench.handle(Input::Enrol(agent()));
+        bench.handle(Input::Enrol(agent(), &[]));
         bench.report(Report::Ready(capable()));
         bench
     }
@@ -100,8 +102,10 @@ impl Bench {
     ) -> (Vec<Effect>, Option<Result<Done, Refusal>>) {
         self.ticket += 1;
         let ticket = Ticket(self.ticket);
-        let request_id = request_id.map(|id| RequestId::new(id).unwrap());
-        let effects = self.handle(Input::Command { ticket, by: me(), request_id, command });
+        let words = format!("{command:?}");
+        let request = |id| Request::new(RequestId::new(id).unwrap(), "human", &Content::Line(&words));
+        let request = request_id.map(request);
+        let effects = self.handle(Input::Command { ticket, by: me(), request, command });
         let answer = effects.iter().find_map(|effect| match effect {
             Effect::Answer(to, answer) if *to == ticket => Some(answer.clone()),
             _ => None,
@@ -110,7 +114,8 @@ impl Bench {
     }
 
     fn say(&mut self, request_id: &str, text: &str) -> Done {
-        let command = Command::Say { text: text.to_owned(), to: None, attachments: vec![] };
+        let command =
+            Command::Say { text: text.to_owned(), to: None, attachments: vec![], interrupt: false, literal: false };
         self.command(Some(request_id), command).1.unwrap().unwrap()
     }
 
@@ -189,13 +194,13 @@ fn the_same_request_is_said_once_and_hears_how_far_it_is() {
     assert_eq!((again.receipt.turn, again.receipt.stage), (first.receipt.turn, Stage::Started));
     assert_eq!(bench.kinds().iter().filter(|kind| *kind == "chat").count(), 1);
     let (_, other) = bench.command(Some("r1"), Command::Help);
-    assert_eq!(other, Some(Err(Refusal::AnotherCommand)));
+    assert_eq!(other, Some(Err(Refusal::RequestIdReused)));
 }
 
 #[test]
 fn a_prompt_waits_until_the_agent_is_ready_and_then_until_it_is_idle() {
     let mut bench = Bench::new();
-    bench.handle(Input::Enrol(agent()));
+    bench.handle(Input::Enrol(agent(), &[]));
     bench.say("r1", "one");
     assert_eq!(bench.activity(), Activity::Starting);
     let told_first = told(&bench.report(Report::Ready(capable())));
@@ -209,7 +214,13 @@ fn a_prompt_waits_until_the_agent_is_ready_and_then_until_it_is_idle() {
 #[test]
 fn a_busy_agent_takes_so_much_and_no_more() {
     let mut bench = Bench::ready();
-    let say = |text: &str| Command::Say { text: text.to_owned(), to: None, attachments: vec![] };
+    let say = |text: &str| Command::Say {
+        text: text.to_owned(),
+        to: None,
+        attachments: vec![],
+        interrupt: false,
+        literal: false,
+    };
     for number in 0..33 {
         bench.say(&format!("r{number}"), "more");
     }
@@ -224,7 +235,7 @@ fn a_question_is_answered_once_by_its_id() {
     bench.report(Report::Asked { key: "provider-7".into(), question: permission() });
     let question = bench.question();
     assert_eq!(bench.activity(), Activity::Waiting(question.clone()));
-    let with = |option: &str| Command::Answer { question: question.clone(), answer: answer(option) };
+    let with = |option: &str| Command::Answer { question: question.clone(), answer: answer(option), decision: None };
     assert!(matches!(bench.refused(with("maybe")), Refusal::WrongAnswer(_)));
     let (effects, done) = bench.command(Some("a1"), with("yes"));
     assert_eq!(told(&effects), [Order::Answer { question: "provider-7".into(), answer: answer("yes") }]);
@@ -232,7 +243,7 @@ fn a_question_is_answered_once_by_its_id() {
     bench.report(Report::Did(Deed::Answer("provider-7".into()), Ok(())));
     assert_eq!(bench.stage("a1"), Stage::Finished);
     assert!(matches!(bench.refused(with("yes")), Refusal::Closed(..)));
-    let unknown = Command::Answer { question: ItemId::from("q99"), answer: answer("yes") };
+    let unknown = Command::Answer { question: ItemId::from("q99"), answer: answer("yes"), decision: None };
     assert!(matches!(bench.refused(unknown), Refusal::NoSuchQuestion(_)));
 }
 
@@ -243,8 +254,8 @@ fn a_secret_is_told_to_who_asked_and_kept_nowhere() {
     let secret = Question { kind: QuestionKind::Secret, options: Vec::new(), accepts_text: true, ..permission() };
     bench.report(Report::Asked { key: "k".into(), question: secret });
     let answer = Answer { option: None, text: Some("hunter2".to_owned()) };
-    let (effects, _) =
-        bench.command(Some("a1"), Command::Answer { question: bench.question(), answer: answer.clone() });
+    let (effects, _) = bench
+        .command(Some("a1"), Command::Answer { question: bench.question(), answer: answer.clone(), decision: None });
     assert_eq!(told(&effects), [Order::Answer { question: "k".into(), answer }]);
     let items: Vec<String> = bench.space.state().items.iter().map(|item| format!("{item:?}")).collect();
     assert!(items.iter().any(|item| item.contains("Answered")), "{items:?}");
@@ -261,9 +272,9 @@ fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
     assert_eq!(told(&effects), [Order::Interrupt]);
     bench.report(Report::Ended(turn, Outcome::Cancelled));
     assert_eq!(bench.space.state().questions().count(), 0);
-    assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed("cancelled".into()), Activity::Idle));
+    assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed(Failure::cancelled()), Activity::Idle));
     assert!(bench.kinds().contains(&"system/interrupted".to_owned()));
-    let late = Command::Answer { question, answer: answer("yes") };
+    let late = Command::Answer { question, answer: answer("yes"), decision: None };
     assert!(matches!(bench.refused(late), Refusal::Closed(..)));
     assert_eq!(bench.refused(Command::Interrupt(None)), Refusal::NothingToInterrupt);
 }
@@ -296,7 +307,13 @@ fn an_agent_that_goes_away_fails_all_that_waited_for_it() {
         assert_eq!(bench.stage(id), Stage::Failed("it crashed".into()), "{id}");
     }
     assert_eq!(bench.activity(), Activity::Gone(Some("it crashed".into())));
-    let say = Command::Say { text: "hello?".into(), to: Some(vec![agent()]), attachments: vec![] };
+    let say = Command::Say {
+        text: "hello?".into(),
+        to: Some(vec![agent()]),
+        attachments: vec![],
+        interrupt: false,
+        literal: false,
+    };
     assert_eq!(bench.refused(say), Refusal::Gone(agent()));
 }
 
@@ -335,7 +352,7 @@ fn a_pause_ends_when_its_time_is_up() {
 #[test]
 fn chat_goes_to_the_override_first_and_to_everybody_last() {
     let mut bench = Bench::ready();
-    bench.handle(Input::Enrol(ParticipantId::from("other")));
+    bench.handle(Input::Enrol(ParticipantId::from("other"), &[]));
     let Ok(Slash::Space(target)) = slash::parse("/target other") else { panic!("it is for the space") };
     bench.command(None, target);
     let effective: Vec<String> =
@@ -428,7 +445,7 @@ fn an_id_of_long_ago_is_refused_and_not_taken_for_a_new_command() {
     let turn = bench.say("r1", "hello").receipt.turn.unwrap();
     bench.report(Report::Ended(turn, Outcome::Completed));
     bench.elapsed = Duration::from_secs(700);
-    let say = Command::Say { text: "hello".into(), to: None, attachments: vec![] };
+    let say = Command::Say { text: "hello".into(), to: None, attachments: vec![], interrupt: false, literal: false };
     assert_eq!(bench.command(Some("r1"), say).1.unwrap(), Err(Refusal::UsedBefore));
 }
 
@@ -436,7 +453,7 @@ fn an_id_of_long_ago_is_refused_and_not_taken_for_a_new_command() {
 fn a_message_to_two_fails_if_one_of_them_does_whoever_is_last() {
     let mut bench = Bench::ready();
     let other = ParticipantId::from("other");
-    bench.handle(Input::Enrol(other.clone()));
+    bench.handle(Input::Enrol(other.clone(), &[]));
     bench.handle(Input::Report(other.clone(), Report::Ready(capable())));
     bench.say("r1", "both of you");
     let Activity::Working(first) = bench.activity() else { panic!("it works") };

@@ -5,6 +5,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use wh_client::{CreateError, Gone, Unanswered};
 use wh_core::caller::CallerRefusal;
+use wh_core::line::LineError;
+use wh_core::reason::Reason;
 use wh_core::session::Refusal;
 use wh_core::space::command::Refusal as SpaceRefusal;
 use wh_core::space::extent::NoPiece;
@@ -48,6 +50,12 @@ pub(super) enum Fault {
     NoConversation,
     #[error("no command with this request_id is known")]
     NoSuchReceipt,
+    #[error("{0}")]
+    Line(LineError),
+    #[error(
+        "a message that begins with ! may run a shell command; send it with \"allow_shell\": true, or with \"literal\": true to the model"
+    )]
+    ShellNotAllowed,
     #[error(transparent)]
     NoPiece(#[from] NoPiece),
     #[error(transparent)]
@@ -80,6 +88,18 @@ impl From<Unanswered> for Fault {
 }
 
 impl Fault {
+    /// The code for programs, where there is one.
+    fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::Refusal(refusal) => Some(refusal.reason().code()),
+            Self::Space(refusal) => Some(refusal.reason().code()),
+            Self::Caller(refusal) | Self::Create(CreateError::Refused(refusal)) => Some(refusal.reason().code()),
+            Self::Create(CreateError::WishReused(_)) => Some(Reason::RequestIdReused.code()),
+            Self::ShellNotAllowed => Some(Reason::ShellNotAllowed.code()),
+            _ => None,
+        }
+    }
+
     /// The status, and words that a program may compare with.
     fn kind(&self) -> (StatusCode, &'static str) {
         match self {
@@ -103,9 +123,18 @@ impl Fault {
             Self::Refusal(Refusal::Attached) => (StatusCode::CONFLICT, "Terminal attached"),
             Self::Refusal(Refusal::NotWanted) => (StatusCode::CONFLICT, "Input not wanted"),
             Self::Refusal(Refusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
-            Self::Refusal(Refusal::AnotherCommand) => (StatusCode::CONFLICT, "Request id reused"),
+            Self::Refusal(Refusal::TooLong(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "Input too long"),
+            Self::Refusal(Refusal::CutOff) => (StatusCode::CONFLICT, "Cut off"),
+            Self::Refusal(Refusal::NotStored(_) | Refusal::ResultNotStored(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Not stored")
+            }
+            Self::Refusal(Refusal::Interrupted) => (StatusCode::CONFLICT, "Interrupted"),
+            Self::Refusal(Refusal::RequestIdReused) => (StatusCode::CONFLICT, "Request id reused"),
             Self::Refusal(Refusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
             Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
+            Self::Line(LineError::Slash(_)) => (StatusCode::BAD_REQUEST, "Invalid command"),
+            Self::Line(LineError::Envelope(_)) => (StatusCode::BAD_REQUEST, "Invalid envelope"),
+            Self::ShellNotAllowed => (StatusCode::CONFLICT, "Shell not allowed"),
             Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
             Self::NoPiece(NoPiece::NoSuchItem | NoPiece::NoOutput) => (StatusCode::NOT_FOUND, "No such output"),
             Self::NoPiece(NoPiece::BeyondTheEnd(_)) => (StatusCode::BAD_REQUEST, "Beyond the end"),
@@ -165,13 +194,17 @@ fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
         SpaceRefusal::Failed(_) => (StatusCode::CONFLICT, "Failed"),
         SpaceRefusal::NoSuchQuestion(_) => (StatusCode::NOT_FOUND, "No such question"),
         SpaceRefusal::Closed(..) => (StatusCode::CONFLICT, "Question closed"),
-        SpaceRefusal::WrongAnswer(_) => (StatusCode::BAD_REQUEST, "Invalid answer"),
+        SpaceRefusal::WrongAnswer(_) | SpaceRefusal::NoPlainAnswer => (StatusCode::BAD_REQUEST, "Invalid answer"),
         SpaceRefusal::NoSuchStream(_) => (StatusCode::NOT_FOUND, "No such stream"),
+        SpaceRefusal::NotLiteral(..) => (StatusCode::CONFLICT, "Not literal"),
         SpaceRefusal::NothingToInterrupt => (StatusCode::CONFLICT, "Nothing to interrupt"),
         SpaceRefusal::NothingChosen(_) => (StatusCode::CONFLICT, "Nothing chosen"),
         SpaceRefusal::UnknownCommand(_) => (StatusCode::NOT_FOUND, "Unknown command"),
-        SpaceRefusal::AnotherCommand | SpaceRefusal::UsedBefore => (StatusCode::CONFLICT, "Request id reused"),
+        SpaceRefusal::RequestIdReused | SpaceRefusal::UsedBefore => (StatusCode::CONFLICT, "Request id reused"),
         SpaceRefusal::LedgerFull => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
+        SpaceRefusal::NotStored(_) | SpaceRefusal::ResultNotStored(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "Not stored")
+        }
     }
 }
 
@@ -186,7 +219,8 @@ impl IntoResponse for Fault {
             Self::Create(error) => error.told(),
             other => other.to_string(),
         };
-        let body = ErrorBody { error: error.to_owned(), detail: Some(detail), position };
+        let code = self.code().map(str::to_owned);
+        let body = ErrorBody { error: error.to_owned(), code, detail: Some(detail), position };
         let mut response = (status, Json(body)).into_response();
         let extra: Option<(HeaderName, &'static str)> = match status {
             StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, "Bearer")),

@@ -6,8 +6,8 @@ use axum::extract::State;
 use nix::sys::signal::Signal;
 use wh_core::caller::Act;
 use wh_core::input::{Gesture, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
-use wh_core::request::RequestId;
-use wh_core::session::Done;
+use wh_core::request::{Content, Request, RequestId};
+use wh_core::session::{AnswerAt, Done, Fate, Refusal};
 use wh_core::terminal::{InvalidSize, SignalTarget, Size};
 use wh_wire::control::{MarkBody, MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
 
@@ -39,8 +39,14 @@ pub(super) async fn send_input(State(door): State<Door>, peer: Peer, body: Body)
     let request_id = request_id(body.request_id.as_deref())?;
     let named = named(&body);
     let gestures = gestures(body)?;
-    let done = door.surface.type_in(gestures, named, request_id.clone()).await?;
-    Ok(sent(done, request_id))
+    // Keys for wh's own UI are not the texts that control messages send to the agent behind it.
+    let content = match &door.conversation {
+        Some(_) => Content::Keys(&gestures),
+        None => Content::typed(&gestures),
+    };
+    let request = request(&request_id, &content);
+    let done = door.surface.type_in(gestures, request, AnswerAt::Offered).await?;
+    sent(done, request_id, Some(named))
 }
 
 pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
@@ -49,8 +55,8 @@ pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<
     let size = Size::new(body.width, body.height).ok_or_else(|| {
         Fault::Refused("Invalid size", InvalidSize(format!("{}x{}", body.width, body.height)).to_string())
     })?;
-    let done = door.surface.resize(size, request_id.clone()).await?;
-    Ok(sent(done, request_id))
+    let done = door.surface.resize(size, request(&request_id, &Content::Resize(size))).await?;
+    sent(done, request_id, None)
 }
 
 pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
@@ -62,8 +68,9 @@ pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<
         Some("foreground") => SignalTarget::Foreground,
         Some(_) => return Err(Fault::Refused("Invalid target", "target is program or foreground".to_owned())),
     };
-    let done = door.surface.signal(signal as u8, target, request_id.clone()).await?;
-    Ok(sent(done, request_id))
+    let request = request(&request_id, &Content::Signal(signal as u8, target));
+    let done = door.surface.signal(signal as u8, target, request).await?;
+    sent(done, request_id, None)
 }
 
 pub(super) async fn mark(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
@@ -72,13 +79,26 @@ pub(super) async fn mark(State(door): State<Door>, body: Body) -> Result<Json<Se
     if body.label.chars().count() > LONGEST_LABEL {
         return Err(Fault::Refused("Invalid label", format!("a label has at most {LONGEST_LABEL} characters")));
     }
-    let done = door.surface.mark(body.label, request_id.clone()).await?;
-    Ok(sent(done, request_id))
+    let request = request(&request_id, &Content::Mark(&body.label));
+    let done = door.surface.mark(body.label, request).await?;
+    sent(done, request_id, None)
 }
 
-fn sent(done: Done, request_id: Option<RequestId>) -> Json<SentBody> {
+/// `injected` names what this request typed. A duplicate has the same content as the first request, and so the same name.
+fn sent(done: Done, request_id: Option<RequestId>, injected: Option<String>) -> Result<Json<SentBody>, Fault> {
+    if let Fate::Lost(loss) = done.fate {
+        return Err(Refusal::from(loss).into());
+    }
     let request_id = request_id.map(|id| id.as_str().to_owned());
-    Json(SentBody { ok: true, injected: done.named, delivered: done.delivered, request_id, duplicate: done.duplicate })
+    let (delivered, duplicate) = (done.delivered(), done.duplicate);
+    Ok(Json(SentBody { ok: true, injected, delivered, request_id, duplicate }))
+}
+
+/// The sender of all that comes over HTTP: whoever has the control port's token is the session's owner.
+const SENDER: &str = super::SENDER;
+
+fn request(id: &Option<RequestId>, content: &Content<'_>) -> Option<Request> {
+    id.clone().map(|id| Request::new(id, SENDER, content))
 }
 
 pub(super) fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -22,7 +22,9 @@ use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequ
 
 use super::access::{Access, guarded};
 use super::fault::Fault;
+use super::input::request_id;
 use super::peer::Peer;
+use super::space::receipt_body;
 use super::{Closing, body, openapi};
 use crate::admission::{Admission, enter_creators};
 use crate::sessions::{USUAL_SIZE, directory, summary, what};
@@ -170,6 +172,13 @@ async fn within(
     // Taken from the path as it was sent, so that nothing is decoded twice.
     let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
     let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
+    // What was typed into a program that was lost is known to the store alone.
+    let receipt = rest.strip_prefix("control/receipts/").filter(|_| request.method() == Method::GET);
+    if let (None, Some(id)) = (&session.surface, receipt) {
+        let id = request_id(Some(id))?.ok_or(Fault::NoSuchReceipt)?;
+        let receipt = door.daemon.receipt(&session, id).await.ok_or(Fault::NoSuchReceipt)?;
+        return Ok(Json(receipt_body(&receipt)).into_response());
+    }
     let router = router_of(&door, &session)?;
     match TowerToHyperService::new(router).call(readdressed(request, target)).await {
         Ok(response) => Ok(response.into_response()),

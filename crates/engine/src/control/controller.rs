@@ -1,6 +1,6 @@
-//! The one who carries control messages out, in this order and no other: shape and version (the codec's) → age and skew →
-//! authorisation → has it been heard before → is the session live → durable entry → execution → durable result → acknowledgement.
-//! What was not executed never counts as a repetition. What was under way when wh ended is said to be so, and never tried again.
+//! Receives control messages, in this order and no other: shape and version (the codec's) → age and skew → authorisation →
+//! the text behind a reference → the session, which stores, carries out and recognises retries → the acknowledgement. A
+//! message to a session that has ended is looked up in the store.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,26 @@ use std::time::{Duration, SystemTime};
 use tracing::{Instrument, info_span, warn};
 use wh_client::{BoxFuture, Caller, Controller as Port, Daemon, Session};
 use wh_core::caller::CallerRefusal;
-use wh_core::gate::dedupe::{Entry, Fate, Fingerprint, Verdict};
 use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
-use wh_core::request::RequestId;
+use wh_core::reason::Reason;
+use wh_core::request::{Request, RequestId};
 use wh_wire::socket::{
     COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent,
-    ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, Credential, Failure, LONGEST_LINE,
-    Limits as SaidLimits, VERSION,
+    ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, ControlStdin, Credential, Failure,
+    LONGEST_LINE, Limits as SaidLimits, VERSION,
 };
 
 use super::audit::{Act, Audit, Event};
 use super::content_ref::References;
-use super::execute::{self, Came, Deed, Outcome};
+use super::execute::{self, Order};
 use super::teams::{DEFAULT_TEAM, Teams};
-use crate::store::{Begun, Entry as StoredEntry, Key, State, Store};
+use super::translate;
+use super::verdict::Verdict;
+use crate::ledger::SessionLedger;
+use crate::store::Store;
 
-/// How long an execution may take before its sender is told that it is not known yet: less than a sender waits.
-const PATIENCE: Duration = Duration::from_millis(1500);
-
-/// How long a result that could not be written down waits before that is tried again.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// Longest time to an acknowledgement: less than a sender waits.
+const LONGEST_EXECUTION: Duration = Duration::from_millis(1500);
 
 /// What a controller is made of.
 pub struct Parts {
@@ -106,12 +106,11 @@ impl Port for Controller {
             agent_id: session.agent_id(),
             request_id: String::new(),
         };
-        let refused = Refused::from(refusal.clone());
         let mut event = Event::new(Act::Failure, Some(action), &key, SystemTime::now());
-        event.result = Some(refused.result());
+        event.result = Some(ControlResult::Rejected);
         event.duplicate = Some(false);
-        event.error = Some(refused.code().to_owned());
-        event.detail = Some(refused.to_string());
+        event.error = Some(refusal.reason().code().to_owned());
+        event.detail = Some(refusal.to_string());
         self.0.audit.record(event);
     }
 
@@ -162,43 +161,19 @@ impl Port for Controller {
     }
 }
 
-fn key_of(key: &ControlKey) -> Key {
-    Key {
-        team: key.team.clone(),
-        session: key.session_id.clone(),
-        agent: key.agent_id.clone(),
-        request: key.request_id.clone(),
-    }
-}
-
-fn entry_of(stored: StoredEntry) -> Entry {
-    let fate = match stored.state {
-        State::Pending => Fate::Pending,
-        State::Done { result, detail, .. } => {
-            Fate::Executed { result: ControlResult::of(&result).unwrap_or(ControlResult::InternalError), detail }
-        }
-        State::CutOff { .. } => Fate::CutOff,
-    };
-    Entry { fingerprint: Fingerprint::stored(stored.fingerprint), fate }
-}
-
 fn timestamp(at: SystemTime) -> String {
     let at = jiff::Timestamp::try_from(at).unwrap_or_default();
     at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
-fn verdict(came: &Came) -> Verdict {
-    Verdict { result: came.result, duplicate: false, detail: came.detail.clone(), error: came.error }
-}
-
-/// Something of wh's own does not work, and nothing was done.
-fn failed(what: &str, error: &dyn std::fmt::Display) -> Verdict {
-    Verdict {
-        result: ControlResult::InternalError,
-        duplicate: false,
-        detail: Some(format!("{what}: {error}")),
-        error: Some("store"),
+/// With a warning about the text, if it is carried out and there is one.
+fn warned(mut verdict: Verdict, admitted: &Admitted) -> Verdict {
+    let carried_out = verdict.result == ControlResult::Ok && !verdict.duplicate;
+    if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut verdict.detail) {
+        detail.push_str("; ");
+        detail.push_str(warning);
     }
+    verdict
 }
 
 impl Inner {
@@ -270,45 +245,65 @@ impl Inner {
         // One of another team is answered like one that does not exist.
         let session = self.daemon.session_by_id(&key.session_id).filter(|session| session.team == key.team);
         let target = session.as_deref().map(target);
-        let admitted = match gate.admit(request, principal, target.as_ref(), SystemTime::now()) {
+        let admitted = match gate.admit(&translate::message(request), principal, target.as_ref(), SystemTime::now()) {
             Ok(admitted) => admitted,
             Err(refused) => return Verdict::from(&refused),
         };
-        let key = key_of(&request.key);
-        match self.store.lookup(key.clone()).await {
-            Ok(Some(known)) => return entry_of(known).repeated(&admitted.fingerprint),
-            Ok(None) => {}
-            Err(error) => return failed("what was heard before cannot be read; nothing was done", &error),
+        let Ok(id) = RequestId::new(key.request_id.as_str()) else {
+            return Verdict::refused(Reason::InvalidField, "request_id cannot be one");
+        };
+        let command = Request { id, fingerprint: admitted.fingerprint.clone() };
+        let Some(session) = session.filter(|session| session.ended().is_none()) else {
+            // The result of a message is known also when its session has ended since.
+            return match self.known(key, &command).await {
+                Some(verdict) => verdict,
+                None if returning => Verdict::refused(Reason::Busy, "the session is being restored"),
+                None if target.is_some() => Verdict::refused(Reason::Ended, "the session has ended"),
+                None => Verdict::from(&Refused::no_session(&translate::key(key))),
+            };
+        };
+        let is_reference =
+            matches!(&request.action, ControlAction::Stdin(ControlStdin { content: ControlContent::Reference(_), .. }));
+        // The file of one that was carried out may be gone by now.
+        if is_reference && let Some(verdict) = self.known(key, &command).await {
+            return verdict;
         }
-        if let Err(came) = execute::liveness(session.as_deref(), returning, request).await {
-            return verdict(&came);
-        }
-        let deed = match self.deed(request).await {
-            Ok(deed) => deed,
+        let order = match self.order(request).await {
+            Ok(order) => order,
             Err(verdict) => return verdict,
         };
-        if let (Deed::Text { text, .. }, Some(target)) = (&deed, &target)
+        if let (Order::Text { text, .. }, Some(target)) = (&order, &target)
             && let Err(refused) = gate.check_referenced_text(text, principal, target)
         {
             return Verdict::from(&refused);
         }
-        let (Some(session), Ok(id)) = (session, RequestId::new(request.key.request_id.as_str())) else {
-            return Verdict::from(&Refused::no_session(&request.key));
-        };
-        let fingerprint = admitted.fingerprint.as_str().to_owned();
-        match self.store.begin(key.clone(), fingerprint, SystemTime::now()).await {
-            Ok(Begun::New) => {}
-            Ok(Begun::Known(known)) => return entry_of(known).repeated(&admitted.fingerprint),
-            Err(error) => return failed("the request could not be written down; nothing was done", &error),
+        let verdict = execute::execute(&session, order, &admitted.by.member, command, LONGEST_EXECUTION).await;
+        warned(verdict, &admitted)
+    }
+
+    /// The answer to a message that was received before, if it was, from the store alone.
+    async fn known(&self, key: &ControlKey, command: &Request) -> Option<Verdict> {
+        let ledger = SessionLedger::new(self.store.clone(), &key.team, &key.session_id, &key.agent_id);
+        match ledger.find(command).await {
+            Ok(known) => Some(match known? {
+                Ok(receipt) => Verdict::repeated(&receipt, "the session had it"),
+                Err(reason) => Verdict::refused(
+                    reason,
+                    "another message was sent under this request_id; nothing was done. Use a new one",
+                ),
+            }),
+            Err(error) => {
+                let words = format!("earlier messages cannot be read; nothing was done: {error}");
+                Some(Verdict::refused(Reason::Store, words))
+            }
         }
-        self.execute(&session, deed, &admitted, &id, key).await
     }
 
     /// What to do. A text behind a reference is read here, and these very bytes are used.
-    async fn deed(self: &Arc<Self>, request: &ControlRequest) -> Result<Deed, Verdict> {
+    async fn order(self: &Arc<Self>, request: &ControlRequest) -> Result<Order, Verdict> {
         match &request.action {
-            ControlAction::Interrupt => Ok(Deed::Interrupt),
-            ControlAction::Answer(answer) => Ok(Deed::Answer(answer.clone())),
+            ControlAction::Interrupt => Ok(Order::Interrupt),
+            ControlAction::Answer(answer) => Ok(Order::Answer(answer.clone())),
             ControlAction::Stdin(stdin) => {
                 let text = match &stdin.content {
                     ControlContent::Inline(text) => text.clone(),
@@ -316,82 +311,16 @@ impl Inner {
                         let (inner, team, reference) = (Arc::clone(self), request.key.team.clone(), reference.clone());
                         let read = move || inner.references.read(&team, &reference, SystemTime::now());
                         match tokio::task::spawn_blocking(read).await {
-                            Ok(Ok(text)) => text,
-                            Ok(Err(problem)) => {
-                                return Err(Verdict {
-                                    result: ControlResult::Rejected,
-                                    duplicate: false,
-                                    detail: Some(problem.to_string()),
-                                    error: Some(problem.code()),
-                                });
+                            Ok(text) => text.map_err(|problem| Verdict::from(&problem))?,
+                            Err(error) => {
+                                let words = format!("the text could not be read; nothing was done: {error}");
+                                return Err(Verdict::refused(Reason::RefUnreadable, words));
                             }
-                            Err(error) => return Err(failed("the text could not be read; nothing was done", &error)),
                         }
                     }
                 };
-                Ok(Deed::Text { text, interrupt: stdin.interrupt })
+                Ok(Order::Text { text, interrupt: stdin.interrupt })
             }
-        }
-    }
-
-    async fn execute(
-        self: &Arc<Self>,
-        session: &Session,
-        deed: Deed,
-        admitted: &Admitted,
-        id: &RequestId,
-        key: Key,
-    ) -> Verdict {
-        match execute::carry_out(session, deed, &admitted.by.member, id, PATIENCE).await {
-            Outcome::Known(came) => match self.settle(key.clone(), &came).await {
-                Ok(()) => {
-                    let mut verdict = verdict(&came);
-                    if let (Some(warning), Some(detail)) = (&admitted.warning, &mut verdict.detail) {
-                        detail.push_str("; ");
-                        detail.push_str(warning);
-                    }
-                    verdict
-                }
-                Err(error) => {
-                    let inner = Arc::clone(self);
-                    let words = format!(
-                        "{}, but that could not be written down; ask again under the same request_id",
-                        came.detail.as_deref().unwrap_or("it was carried out")
-                    );
-                    tokio::spawn(async move { inner.settle_later(key, came).await });
-                    Verdict { error: Some("not_written"), ..failed(&words, &error) }
-                }
-            },
-            Outcome::Later(work) => {
-                let inner = Arc::clone(self);
-                tokio::spawn(async move {
-                    let came = work.await.unwrap_or_else(|_| execute::broken());
-                    inner.settle_later(key, came).await;
-                });
-                let (words, error) = execute::under_way(session);
-                let (result, detail) = (ControlResult::Timeout, Some(words.to_owned()));
-                Verdict { result, duplicate: false, detail, error: Some(error) }
-            }
-        }
-    }
-
-    /// Writes down what came of a request. What came to nothing is forgotten, so that it may be sent again.
-    async fn settle(&self, key: Key, came: &Came) -> Result<(), crate::store::StoreError> {
-        if came.reached.is_forgotten(came.result) {
-            return self.store.undo(key).await.map(drop);
-        }
-        self.store.finish(key, came.result.as_str(), came.detail.clone(), SystemTime::now()).await
-    }
-
-    /// The same, until it is written down. wh may end before that; then the request is known to have been cut off.
-    async fn settle_later(&self, key: Key, came: Came) {
-        while let Err(error) = self.settle(key.clone(), &came).await {
-            use crate::store::StoreError::{Closed, NoSuchRequest, Settled};
-            if matches!(error, Settled { .. } | NoSuchRequest(_) | Closed) {
-                return warn!(%error, "a result is not written down");
-            }
-            warn!(%error, "a result is not written down yet");
-            tokio::time::sleep(TRY_AGAIN).await;
         }
     }
 
@@ -416,7 +345,7 @@ impl Inner {
         let mut event = self.event(Act::Ack, request, principal);
         event.result = Some(verdict.result);
         event.duplicate = Some(verdict.duplicate);
-        event.error = verdict.error.map(str::to_owned);
+        event.error = verdict.reason.map(|reason| reason.code().to_owned());
         event.detail.clone_from(&verdict.detail);
         let more = match verdict.result {
             _ if verdict.duplicate => Some(Act::Duplicate),

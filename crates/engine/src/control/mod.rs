@@ -7,5 +7,7 @@ mod controller;
 mod execute;
 mod private;
 pub mod teams;
+mod translate;
+mod verdict;
 
 pub use controller::{Controller, Parts};

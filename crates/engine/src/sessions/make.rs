@@ -17,6 +17,7 @@ use wh_core::terminal::Exit;
 use wh_pipe::{Left, reaper};
 
 use super::{Kept, Live, Means, UiSpec};
+use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
 use crate::terminal::{self, HostSpec, TerminalSpec};
 
@@ -31,7 +32,12 @@ fn failed(message: impl ToString) -> CreateError {
 }
 
 /// Starts a terminal program.
-pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSession) -> Result<Kept, CreateError> {
+pub(super) async fn program(
+    means: &Means,
+    mut session: Session,
+    wanted: &NewSession,
+    ledger: Option<SessionLedger>,
+) -> Result<Kept, CreateError> {
     let What::Program(command) = &wanted.what else { return Err(CreateError::Nothing) };
     if command.is_empty() {
         return Err(CreateError::Nothing);
@@ -57,6 +63,7 @@ pub(super) async fn program(means: &Means, mut session: Session, wanted: &NewSes
         terminal: None,
         screen: Some(means.screen),
         recording: None,
+        ledger,
     };
     let started = terminal::start(spec).await.map_err(|error| {
         let hint = error.program_error().map(|_| "is it installed, and on the PATH?".to_owned());
@@ -136,6 +143,7 @@ async fn show(
     space: &Space,
     port: UiPort,
     leave: mpsc::Sender<()>,
+    ledger: Option<SessionLedger>,
 ) -> Result<Surface, CreateError> {
     let command = vec!["wh".to_owned(), "--agent".to_owned(), id.to_owned()];
     let spec = HostSpec {
@@ -145,6 +153,7 @@ async fn show(
         screen: Some(means.screen),
         recording: None,
         space: space.clone(),
+        ledger,
     };
     let (hosted, host) = terminal::host(spec).await.map_err(failed)?;
     let catalog = (means.catalog)(&wanted.directory).ok();
@@ -164,7 +173,13 @@ async fn show(
 }
 
 /// Gives an ended session its conversation, and a screen on which that is shown once somebody looks.
-pub(super) fn relic(means: &Arc<Means>, session: &mut Session, wanted: &NewSession, space: Space) {
+pub(super) fn relic(
+    means: &Arc<Means>,
+    session: &mut Session,
+    wanted: &NewSession,
+    space: Space,
+    ledger: Option<SessionLedger>,
+) {
     let (surface, mut requests) = Surface::new();
     let (ui, port) = Ui::new();
     session.past = true;
@@ -176,7 +191,7 @@ pub(super) fn relic(means: &Arc<Means>, session: &mut Session, wanted: &NewSessi
         let Some(mut request) = requests.recv().await else { return };
         // Nobody is asked to leave: who looks at what is over goes when they want to.
         let (leave, _left) = mpsc::channel(1);
-        match show(&means, &id, &wanted, &space, port, leave).await {
+        match show(&means, &id, &wanted, &space, port, leave, ledger).await {
             Ok(shown) => {
                 while shown.pass(request).await.is_ok() {
                     request = match requests.recv().await {
@@ -197,12 +212,13 @@ pub(super) async fn agent(
     wanted: &NewSession,
     harness: Harness,
     running: &RunningSpace,
+    ledger: Option<SessionLedger>,
 ) -> Result<Kept, CreateError> {
     let participant = ParticipantId::from(session.agent().unwrap_or_default());
     running.enrol(participant.clone(), harness).await;
     let (ui, port) = Ui::new();
     let (leave, mut left) = mpsc::channel(1);
-    let surface = show(means, participant.as_str(), wanted, &running.space, port, leave).await?;
+    let surface = show(means, participant.as_str(), wanted, &running.space, port, leave, ledger).await?;
     session.surface = Some(surface);
     session.conversation = Some(Conversation { space: running.space.clone(), ui, me: person() });
     let session = Arc::new(session);

@@ -25,6 +25,7 @@ use wh_client::{
     BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession, Session, Space, Surface, UiPort,
     What,
 };
+use wh_core::receipt::Receipt;
 use wh_core::request::RequestId;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
@@ -34,6 +35,7 @@ pub use outlook::Outlook;
 pub use restore::{Recalled, Restored};
 
 use crate::control::teams::DEFAULT_TEAM;
+use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
 use crate::store::Store;
 use crate::terminal::{Host, ScreenSpec};
@@ -149,7 +151,12 @@ impl Kept {
         let ordered = async {
             match live {
                 Live::Program { surface } => drop(surface.end(now).await),
-                Live::Agent { space } => drop(space.end(now).await),
+                Live::Agent { space } => {
+                    if matches!(self.session.ended(), Some((Ending::Suspended, _))) {
+                        space.suspend().await;
+                    }
+                    let _ = space.end(now).await;
+                }
             }
             self.session.until_ended().await;
         };
@@ -198,6 +205,12 @@ impl Sessions {
             made: Made::default(),
             lineages: Mutex::default(),
         })
+    }
+
+    /// Where the commands of a session are stored, if anything is.
+    fn ledger(&self, session: &Session) -> Option<SessionLedger> {
+        let store = self.means.store.clone()?;
+        Some(SessionLedger::new(store, &session.team, &session.id, &session.agent_id()))
     }
 
     fn kept(&self) -> Vec<Arc<Kept>> {
@@ -261,11 +274,19 @@ impl Sessions {
     /// Starts what is wanted, and writes down that it is there.
     async fn make(&self, session: Session, wanted: &NewSession) -> Result<Kept, CreateError> {
         let (mut kept, running) = match &wanted.what {
-            What::Program(_) => (make::program(&self.means, session, wanted).await?, None),
+            What::Program(_) => {
+                let ledger = self.ledger(&session);
+                (make::program(&self.means, session, wanted, ledger).await?, None)
+            }
             What::Agent { .. } => {
                 let harness = make::harness(&self.means, &session, wanted, None).await?;
-                let running = RunningSpace::start(&session.name(), make::person());
-                (make::agent(&self.means, session, wanted, harness, &running).await?, Some(running))
+                let (name, person) = (session.name(), make::person());
+                let ledger = self.ledger(&session);
+                let running = match ledger.clone() {
+                    Some(ledger) => RunningSpace::stored(&name, person, ledger),
+                    None => RunningSpace::start(&name, person),
+                };
+                (make::agent(&self.means, session, wanted, harness, &running, ledger).await?, Some(running))
             }
         };
         if let Some(store) = &self.means.store {
@@ -439,6 +460,11 @@ impl Daemon for Sessions {
                 Err(why) => EndOutcome::NotStored(why),
             }
         })
+    }
+
+    fn receipt(&self, session: &Session, id: RequestId) -> BoxFuture<'_, Option<Receipt>> {
+        let ledger = self.ledger(session);
+        Box::pin(async move { ledger?.stored_receipt(&id).await.ok().flatten() })
     }
 
     fn forget(&self, id: &str) -> BoxFuture<'_, bool> {

@@ -12,12 +12,14 @@ use serde_json::Value;
 use tracing::{info, warn};
 use wh_client::{CreateError, Daemon, Ending, NewSession, Session, What};
 use wh_core::space::item::{Body, Item, Level, Progress};
+use wh_core::space::machine::{Left, QueuedMessage};
 use wh_core::space::{ParticipantId, kept};
 use wh_core::terminal::Size;
 
 use super::keep::{self, SCREEN, Subject, Written};
 use super::{Kept, MOST_SESSIONS, Reserved, Sessions, make};
-use crate::space::{RunningSpace, nobody};
+use crate::ledger::SessionLedger;
+use crate::space::RunningSpace;
 use crate::store::{KeptItem, MOST_READ, Place, SessionKind, SessionRecord, Store, StoreError, Which};
 
 /// Sessions of earlier lives that are listed: those that ended last.
@@ -134,8 +136,9 @@ impl Sessions {
         }
         let (store, id) = (store.clone(), record.id.clone());
         let read = async move { items(&store, &id).await.0 };
-        let space = RunningSpace::asleep(&record.name, make::person(), read);
-        make::relic(&self.means, &mut session, &wanted, space);
+        let ledger = self.ledger(&session);
+        let space = RunningSpace::asleep(&record.name, make::person(), read, ledger.clone());
+        make::relic(&self.means, &mut session, &wanted, space, ledger);
         Kept::past(session)
     }
 
@@ -150,8 +153,13 @@ impl Sessions {
             return false;
         }
         let (mut items, mut written) = items(store, &record.id).await;
+        let ledger = self.ledger(&session);
+        let queued = queued(ledger.as_ref()).await;
+        let epoch = store.opening().epoch;
         let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
-        let said = items.iter().any(was_said);
+        // One that is shown as queued and does not wait any more was handed over.
+        let shown_queued = items.iter().filter(|item| item.progress == Progress::Queued).count();
+        let said = items.iter().any(was_said) || shown_queued > queued.len();
         let anew = begins_anew(record) || !said;
         let agent = record.agent.clone().unwrap_or_default();
         let (ending, why) = if !room {
@@ -165,11 +173,13 @@ impl Sessions {
             match started {
                 Ok(harness) => {
                     let notice = said.then_some(RESTARTED);
-                    let running = RunningSpace::restore(&record.name, make::person(), nobody(), items, notice);
-                    let error = match make::agent(&self.means, session, &wanted, harness, &running).await {
-                        Ok(kept) => return self.go_on(store, number, kept, running, written).await,
-                        Err(error) => error,
-                    };
+                    let left = Left { items, queued: queued.clone(), epoch };
+                    let running = RunningSpace::restore(&record.name, make::person(), left, notice, ledger.clone());
+                    let error =
+                        match make::agent(&self.means, session, &wanted, harness, &running, ledger.clone()).await {
+                            Ok(kept) => return self.go_on(store, number, kept, running, written).await,
+                            Err(error) => error,
+                        };
                     let _ = running.space.end(true).await;
                     warn!(id = record.id, %error, "a session could not be shown again");
                     // What it was to begin with went into the space that is over.
@@ -186,9 +196,13 @@ impl Sessions {
             }
         };
         let notice = format!("{RESTARTED} This conversation could not be gone on with: {why}.");
-        let running = RunningSpace::restore(&record.name, make::person(), nobody(), items, Some(&notice));
+        if let Some(ledger) = &ledger {
+            ledger.give_up(queued, &format!("the session could not be restored: {why}")).await;
+        }
+        let left = Left { items, queued: Vec::new(), epoch };
+        let running = RunningSpace::restore(&record.name, make::person(), left, Some(&notice), ledger.clone());
         session.end(ending, SystemTime::now());
-        make::relic(&self.means, &mut session, &wanted, running.space.clone());
+        make::relic(&self.means, &mut session, &wanted, running.space.clone(), ledger);
         let mut kept = Kept::past(session);
         let subject = Subject::Conversation { space: running.space, kept: running.kept, written };
         kept.written = Some(keep::follow(store.clone(), Arc::clone(&kept.session), subject));
@@ -229,6 +243,17 @@ impl Sessions {
             }
         }
         let _ = self.keep_at(number, kept);
+    }
+}
+
+/// The messages that no agent was given in an earlier life.
+async fn queued(ledger: Option<&SessionLedger>) -> Vec<QueuedMessage> {
+    match ledger {
+        Some(ledger) => ledger.queued().await.unwrap_or_else(|error| {
+            warn!(%error, "the messages that wait for a session could not be read");
+            Vec::new()
+        }),
+        None => Vec::new(),
     }
 }
 
@@ -291,7 +316,7 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, Written) {
         for row in page.items {
             written.next = written.next.max(row.seq + 1);
             let item = kept::read(&row.json).unwrap_or_else(|error| unreadable(&row, &error.to_string()));
-            if item.progress != Progress::Growing {
+            if item.progress >= Progress::Done {
                 written.settled.insert(item.id.clone());
             }
             all.push(item);
@@ -313,9 +338,9 @@ pub(super) fn begins_anew(record: &SessionRecord) -> bool {
     record.extra["anew"] == Value::Bool(true)
 }
 
-/// Whether it is more than what happens when somebody comes or goes.
+/// Whether it is more than what happens when somebody comes or goes, and more than a message that no agent was given.
 pub(super) fn was_said(item: &Item) -> bool {
-    !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
+    item.progress != Progress::Queued && !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
 }
 
 async fn last_screen(store: &Store, id: &str) -> Option<String> {

@@ -13,12 +13,12 @@ use wh_agents::Catalog;
 use wh_agents::demo::{Demo, DemoOptions};
 use wh_agents::port::Agent;
 use wh_client::{CreateError, Daemon, EndOutcome, Ending, NewSession, Session, What};
+use wh_core::receipt::Stage;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::harness::Call;
 use wh_core::space::item::{Body, Item, Progress};
 use wh_core::space::question::Closing;
-use wh_core::space::receipt::Stage;
 use wh_core::space::state::State;
 use wh_core::terminal::{Exit, Size};
 
@@ -143,7 +143,7 @@ impl Life {
     }
 
     async fn say(&self, session: &Session, text: &str) -> Done {
-        self.command(session, Command::Say { text: text.to_owned(), to: None, attachments: vec![] }).await
+        self.command(session, Command::say(text.to_owned(), None)).await
     }
 
     /// Says something, and waits until the agent is done with it.
@@ -303,7 +303,7 @@ fn what_cannot_be_gone_on_with_is_over_and_can_still_be_read() {
         assert!(notices(&items).last().unwrap().contains(&why));
         assert!(session.surface.as_ref().unwrap().facts().await.is_ok(), "it can be looked at");
         let said = session.conversation.as_ref().unwrap();
-        let refused = Command::Say { text: "hello?".to_owned(), to: None, attachments: vec![] };
+        let refused = Command::say("hello?".to_owned(), None);
         assert!(said.space.command(said.me.clone(), None, refused).await.unwrap().is_err());
         assert_eq!(life.create(home.wanted("demo", "one")).await.name(), "one", "its name is free");
         (session.ended().unwrap().0, life.written(&session, true).await)
@@ -375,6 +375,7 @@ fn what_a_terminal_showed_last_outlives_it() {
             screen: Some(ScreenSpec { history_lines: 100, log_characters: 4000 }),
             recording: None,
             space: running.space,
+            ledger: None,
         };
         let (hosted, mut program) = host(spec).await.unwrap();
         let mut session = Session::new("t1".into(), "shell".into(), &wanted, "default".into(), SystemTime::now());

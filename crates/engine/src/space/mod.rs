@@ -1,5 +1,6 @@
 //! A space: started here, run by a task of its own; each of its agents is another task behind a harness.
 
+mod durable;
 mod growth;
 mod login;
 mod roster;
@@ -20,9 +21,11 @@ use wh_agents::port::{Harness, Start};
 use wh_client::Space;
 use wh_core::space::ParticipantId;
 use wh_core::space::item::Item;
-use wh_core::space::machine::{Effect, Now, Space as Machine};
+use wh_core::space::machine::{Effect, Left, Now, Space as Machine};
 use wh_core::space::state::Targets;
 
+use crate::ledger::SessionLedger;
+use durable::Stored;
 pub use roster::Roster;
 use roster::{Arrival, Desk};
 
@@ -62,39 +65,59 @@ impl RunningSpace {
         let now = task::now();
         let (mut machine, mut effects) = Machine::new(name, me, now);
         effects.extend(machine.default_targets(targets.participant, targets.global));
-        Self::run((machine, effects), now, roster)
+        Self::run((machine, effects), now, roster, None)
+    }
+
+    /// A space in which nobody can be invited, whose commands are stored here.
+    pub fn stored(name: &str, me: ParticipantId, ledger: SessionLedger) -> Self {
+        let left = Left { epoch: ledger.epoch(), ..Left::default() };
+        Self::restore(name, me, left, None, Some(ledger))
     }
 
     /// A space that begins with what was said in an earlier life: all of it over, see [`Machine::restore`]. `notice` is what
     /// people are told about that.
-    pub fn restore(name: &str, me: ParticipantId, roster: Roster, items: Vec<Item>, notice: Option<&str>) -> Self {
+    pub fn restore(
+        name: &str,
+        me: ParticipantId,
+        left: Left,
+        notice: Option<&str>,
+        ledger: Option<SessionLedger>,
+    ) -> Self {
         let now = task::now();
-        Self::run(Machine::restore(name, me, items, notice, now), now, roster)
+        let mut stored = ledger.map(Stored::new);
+        stored.iter_mut().for_each(|stored| stored.requeued(&left.queued));
+        Self::run(Machine::restore(name, me, left, notice, now), now, nobody(), stored)
     }
 
-    fn run(made: (Machine, Vec<Effect>), now: Now, roster: Roster) -> Self {
+    fn run(made: (Machine, Vec<Effect>), now: Now, roster: Roster, stored: Option<Stored>) -> Self {
         let (space, requests) = Space::new();
         let (arrivals, arriving) = mpsc::channel(ARRIVALS);
         let desk = Arc::new(Desk::new(roster));
         let (keeps, kept) = watch::channel(BTreeMap::new());
-        let task = task::Task::new(made, now, requests, (arrivals.clone(), arriving), desk, keeps);
+        let task = task::Task::new(made, now, requests, (arrivals.clone(), arriving), desk, keeps, stored);
         tokio::spawn(task.run().instrument(info_span!("space")));
         Self { space, kept, arrivals }
     }
 
     /// A conversation that is over, and that costs next to nothing until somebody asks for it: only then it is read.
     /// Nobody takes part in it, and nobody can be invited.
-    pub fn asleep(name: &str, me: ParticipantId, read: impl Future<Output = Vec<Item>> + Send + 'static) -> Space {
+    pub fn asleep(
+        name: &str,
+        me: ParticipantId,
+        read: impl Future<Output = Vec<Item>> + Send + 'static,
+        ledger: Option<SessionLedger>,
+    ) -> Space {
         let (space, mut requests) = Space::new();
         let name = name.to_owned();
         tokio::spawn(async move {
             let Some(first) = requests.recv().await else { return };
             let items = read.await;
             let now = task::now();
-            let made = Machine::restore(&name, me, items, None, now);
+            let epoch = ledger.as_ref().map_or(0, SessionLedger::epoch);
+            let made = Machine::restore(&name, me, Left { items, queued: Vec::new(), epoch }, None, now);
             let desk = Arc::new(Desk::new(nobody()));
-            let mut task =
-                task::Task::new(made, now, requests, mpsc::channel(ARRIVALS), desk, watch::Sender::default());
+            let (arrivals, keeps) = (mpsc::channel(ARRIVALS), watch::Sender::default());
+            let mut task = task::Task::new(made, now, requests, arrivals, desk, keeps, ledger.map(Stored::new));
             task.serve(first);
             task.run().await;
         });

@@ -12,7 +12,8 @@ use wh_agents::kept::Kept;
 use wh_agents::port::Harness;
 use wh_client::{Pulse, RosterRequest, SpaceRequest, SpaceWatch, Updates};
 use wh_core::event::{Cursor, Epoch, FellOut, Journal};
-use wh_core::space::command::{Done, Refusal};
+use wh_core::request::RequestId;
+use wh_core::space::command::Refusal;
 use wh_core::space::event::Event;
 use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::harness::{Order, Report};
@@ -20,6 +21,7 @@ use wh_core::space::machine::{Effect, Input, Now, Space, Ticket};
 use wh_core::space::roster::{Ask, RunningCard, StatusCard, Told, conversation_id};
 use wh_core::space::{ItemId, ParticipantId};
 
+use super::durable::{self, Asked, Asking, Reply, Stored};
 use super::growth::Growth;
 use super::roster::{Arrival, Desk};
 use super::warden::{self, Haste};
@@ -37,7 +39,7 @@ const AT_A_TIME: usize = 256 * 1024;
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
 pub(super) struct Task {
-    machine: Space,
+    pub(super) machine: Space,
     requests: mpsc::Receiver<SpaceRequest>,
     /// What the agents call the conversations that they are in.
     kept: watch::Sender<BTreeMap<ParticipantId, String>>,
@@ -57,8 +59,12 @@ pub(super) struct Task {
     came: u64,
     /// Who is to end, and who waits for that.
     leaving: HashMap<ParticipantId, Vec<oneshot::Sender<()>>>,
-    replies: HashMap<Ticket, oneshot::Sender<Result<Done, Refusal>>>,
-    next_ticket: u64,
+    pub(super) replies: HashMap<Ticket, Asking>,
+    pub(super) next_ticket: u64,
+    /// Commands that are stored, where they are.
+    pub(super) stored: Option<Stored>,
+    /// Those who wait until it is known what came of a command, each with the lines that it came to.
+    pub(super) waiting: HashMap<RequestId, Vec<(Reply, Vec<String>)>>,
     journal: Journal<Event>,
     growth: Growth,
     // Latest wins: who was busy hears only of the newest, and asks for the rest.
@@ -76,6 +82,7 @@ impl Task {
         (line, arrivals): (mpsc::Sender<Arrival>, mpsc::Receiver<Arrival>),
         desk: Arc<Desk>,
         kept: watch::Sender<BTreeMap<ParticipantId, String>>,
+        stored: Option<Stored>,
     ) -> Self {
         let (reporter, reports) = mpsc::channel(REPORTS);
         let since = started.time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -96,6 +103,8 @@ impl Task {
             leaving: HashMap::new(),
             replies: HashMap::new(),
             next_ticket: 0,
+            stored,
+            waiting: HashMap::new(),
             journal: Journal::new(Epoch::new(&format!("s{:x}", since.as_micros()))),
             growth: Growth::default(),
             pulse: watch::Sender::new(Pulse::default()),
@@ -117,6 +126,7 @@ impl Task {
                 },
                 Some(arrival) = self.arrivals.recv() => self.arrives(arrival),
                 Some((id, came, report)) = self.reports.recv() => self.heard(id, came, report),
+                progress = durable::next(&mut self.stored) => self.stored_more(progress),
                 () = sleep_until_time(wake) => self.happens(Input::Tick),
                 () = sleep_until(deadline) => {
                     warn!("some agents did not end in time");
@@ -129,12 +139,11 @@ impl Task {
 
     pub(super) fn serve(&mut self, request: SpaceRequest) {
         match request {
-            SpaceRequest::Command { by, request_id, command, reply } => {
-                self.next_ticket += 1;
-                let ticket = Ticket(self.next_ticket);
-                self.replies.insert(ticket, reply);
-                self.happens(Input::Command { ticket, by, request_id, command });
+            SpaceRequest::Command { by, request, command, until, reply } => {
+                self.ask(Asked { by, request, command, until, reply });
             }
+            SpaceRequest::Receipt { id, reply } => self.receipt(id, reply),
+            SpaceRequest::Suspend => self.happens(Input::Suspend),
             SpaceRequest::Look(look) => look(self.machine.state()),
             SpaceRequest::Watch(reply) => {
                 let state = self.machine.state().clone();
@@ -267,14 +276,14 @@ impl Task {
             debug!(%id, "an agent came that cannot take part");
             return false;
         }
-        let Harness { orders, reports, kept, force } = harness;
+        let Harness { orders, reports, kept, force, interprets } = harness;
         self.came += 1;
         let came = self.came;
         self.present.insert(id.clone(), came);
         self.keeps(id.clone(), None);
         self.orders.insert(id.clone(), orders);
         self.beyond.insert(id.clone(), kept);
-        self.happens(Input::Enrol(id.clone()));
+        self.happens(Input::Enrol(id.clone(), interprets));
         let (haste, hurried) = watch::channel(Haste::None);
         self.haste.insert(id.clone(), haste);
         let span = info_span!("agent_reports", agent = id.as_str());
@@ -317,6 +326,7 @@ impl Task {
         self.orders.remove(id);
         self.haste.remove(id);
         self.present.remove(id);
+        self.stored.iter_mut().for_each(|stored| stored.forget(id));
         for reply in self.leaving.remove(id).into_iter().flatten() {
             let _ = reply.send(());
         }
@@ -340,19 +350,22 @@ impl Task {
         }
     }
 
-    fn happens(&mut self, input: Input) {
+    pub(super) fn happens(&mut self, input: Input) {
         let now = now();
         let effects = self.machine.handle(input, now);
         self.perform(effects, now.time);
     }
 
     fn perform(&mut self, effects: Vec<Effect>, at: SystemTime) {
-        let (mut changed, mut lost, mut answers) = (false, Vec::new(), Vec::new());
+        let (mut changed, mut lost, mut answers, mut receipts) = (false, Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 Effect::Publish(event) => {
                     changed = true;
                     self.growth.settle(&event);
+                    if let Event::Receipt(receipt) = &event {
+                        receipts.push(receipt.clone());
+                    }
                     let weight = event.weight();
                     self.journal.enter_heavy(event, at, weight);
                 }
@@ -361,7 +374,7 @@ impl Task {
                     self.growth.signal(signal);
                 }
                 Effect::Tell(id, order) => {
-                    if let Err(reason) = self.tell(&id, order) {
+                    if let Err(reason) = self.hand(&id, order) {
                         lost.push((id, reason));
                     }
                 }
@@ -379,17 +392,22 @@ impl Task {
             self.pulse.send_modify(|pulse| *pulse = Pulse { beat: pulse.beat + 1, gauges });
         }
         // Last, so that who was answered and then waits finds what the answer is about.
-        for (reply, answer) in answers {
-            let _ = reply.send(answer);
+        for (asking, answer) in answers {
+            self.answered(asking, answer);
         }
+        self.note_receipts(receipts);
         for (id, reason) in lost {
-            self.has_gone(&id);
-            self.happens(Input::Report(id, Report::Gone(Some(reason.to_owned()))));
+            self.is_lost(id, reason);
         }
     }
 
+    pub(super) fn is_lost(&mut self, id: ParticipantId, reason: &str) {
+        self.has_gone(&id);
+        self.happens(Input::Report(id, Report::Gone(Some(reason.to_owned()))));
+    }
+
     /// Gives an order. An agent that takes none any more, though so many wait for it, is as good as gone.
-    fn tell(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
+    pub(super) fn tell(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
         if order == Order::End {
             self.hurry(id);
         }

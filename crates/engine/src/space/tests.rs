@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use wh_agents::port::{Harness, Inside};
 use wh_client::Mirror;
+use wh_core::receipt::Stage;
 use wh_core::space::command::Command;
 use wh_core::space::harness::{Capabilities, Order, Outcome, Report};
 use wh_core::space::item::Body;
-use wh_core::space::receipt::Stage;
 use wh_core::space::{ParticipantId, envelope};
 
 use super::RunningSpace;
@@ -28,7 +28,7 @@ async fn with_agent() -> (RunningSpace, Inside) {
 }
 
 fn say(text: &str) -> Command {
-    Command::Say { text: text.to_owned(), to: None, attachments: vec![] }
+    Command::say(text.to_owned(), None)
 }
 
 /// Follows until it holds, or fails after a generous time.
@@ -105,7 +105,17 @@ async fn the_same_request_ten_times_at_once_is_one_message() {
     let ten = (0..10).map(|_| {
         let space = running.space.clone();
         let id = wh_core::request::RequestId::new("r1").unwrap();
-        tokio::spawn(async move { space.command(me(), Some(id), say("once")).await.unwrap().unwrap() })
+        tokio::spawn(async move {
+            space
+                .command(
+                    me(),
+                    Some(wh_core::request::Request::new(id, "me", &wh_core::request::Content::text("once"))),
+                    say("once"),
+                )
+                .await
+                .unwrap()
+                .unwrap()
+        })
     });
     let mut firsts = 0;
     for one in ten.collect::<Vec<_>>() {

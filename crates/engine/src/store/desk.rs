@@ -42,6 +42,8 @@ pub(super) struct Desk {
     pub log_pages: Arc<AtomicU32>,
     /// Store time as it was last written down.
     pub written: Stamp,
+    /// The highest place of a message that waits.
+    pub places: i64,
 }
 
 /// How many there are.
@@ -54,6 +56,12 @@ pub(super) struct Tally {
 }
 
 impl Desk {
+    /// The place of the next message that waits: after all others.
+    pub fn place(&mut self) -> i64 {
+        self.places += 1;
+        self.places
+    }
+
     /// Works until the queue is closed and empty. `Err` is what could not be written at the end.
     pub fn work(&mut self, queue: &Arc<Queue>) -> Result<(), StoreError> {
         let mut tidied = Instant::now();

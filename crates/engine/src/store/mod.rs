@@ -22,6 +22,7 @@ mod desk;
 mod error;
 mod history;
 mod later;
+mod messages;
 mod open;
 mod peek;
 mod place;
@@ -41,10 +42,13 @@ use tokio::sync::watch;
 
 pub use error::StoreError;
 pub use history::{KeptItem, LARGEST_ITEM, MOST_READ, Page, Place};
+pub use messages::Queued;
 pub use peek::Peek;
 pub use place::{FILE, damaged};
-pub use requests::{Begun, Entry, Key, State};
+pub use queue::Durable;
+pub use requests::{Begun, Entry, State};
 pub use sessions::{Ended, Resume, SessionKind, SessionRecord, Which};
+pub use wh_core::request::Key;
 
 use clock::{Stamp, Steady};
 use desk::Desk;

@@ -175,6 +175,9 @@ fn prepare(connection: &mut Connection) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// What was being carried out is cut off. A message that no agent was given is none of that: it still waits.
+const CUT_OFF: &str = "UPDATE requests SET state = 2, settled_in = ?1, stamp = ?2 WHERE state = 0 AND queued IS NULL";
+
 /// Counts what there is, and begins a new life: in one commit the epoch goes up and what was being carried out is cut off.
 fn begin_life(mut connection: Connection, limits: Limits, steady: Steady) -> Result<(Desk, u64), StoreError> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -188,12 +191,12 @@ fn begin_life(mut connection: Connection, limits: Limits, steady: Steady) -> Res
     let noted = number("SELECT coalesce(max(value), 0) FROM facts WHERE name = 'time'")?;
     let newest = number("SELECT coalesce(max(stamp), 0) FROM requests")?;
     let epoch = number("SELECT coalesce(max(value), 0) FROM facts WHERE name = 'epoch'")?.saturating_add(1);
+    let places = number("SELECT coalesce(max(place), 0) FROM requests WHERE queued IS NOT NULL")?;
     let clock = Clock::resume(noted.max(newest) as Stamp, steady);
     let now = clock.now();
     let transaction = connection.transaction()?;
     transaction.execute("INSERT OR REPLACE INTO facts VALUES ('epoch', ?1), ('time', ?2)", params![epoch, now])?;
-    let cut_off = transaction
-        .execute("UPDATE requests SET state = 2, settled_in = ?1, stamp = ?2 WHERE state = 0", params![epoch, now])?;
+    let cut_off = transaction.execute(CUT_OFF, params![epoch, now])?;
     transaction.commit()?;
     let count = |table| -> Result<u64, StoreError> {
         let count = connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))?;
@@ -202,5 +205,5 @@ fn begin_life(mut connection: Connection, limits: Limits, steady: Steady) -> Res
     let tally = Tally { requests: count("requests")?, sessions: count("sessions")?, begun: 0 };
     let rubbish = count("histories WHERE session IS NULL")? > 0;
     let epoch = epoch as u64;
-    Ok((Desk { connection, clock, limits, epoch, tally, rubbish, log_pages, written: now }, cut_off as u64))
+    Ok((Desk { connection, clock, limits, epoch, tally, rubbish, log_pages, written: now, places }, cut_off as u64))
 }

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, oneshot};
@@ -111,8 +113,22 @@ pub(super) struct Queue {
     room: Semaphore,
 }
 
+/// Tells when something that was asked of the store is durable. It is done whether or not somebody waits for it.
+#[derive(Debug)]
+#[must_use = "what cannot be stored is told here"]
+pub struct Durable<T>(oneshot::Receiver<Result<T, StoreError>>);
+
+impl<T> Future for Durable<T> {
+    type Output = Result<T, StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context).map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
+    }
+}
+
 struct Waiting {
-    jobs: VecDeque<Box<dyn Job>>,
+    /// Each with whether it has taken a place of the room.
+    jobs: VecDeque<(Box<dyn Job>, bool)>,
     later: Later,
     closed: bool,
     /// How many were taken the last time.
@@ -144,16 +160,34 @@ impl Queue {
     ) -> Result<T, StoreError> {
         // The thread gives the room back when it takes the job.
         self.room.acquire().await.map_err(|_| StoreError::Closed)?.forget();
+        self.push(touches, work, true).await
+    }
+
+    /// Has something done, in the order of the calls. The asker does not wait for room: whoever calls this is bounded by
+    /// other means. The future tells when it is durable, and may be dropped.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        touches: Touches,
+        work: impl FnMut(&mut Desk) -> Result<T, StoreError> + Send + 'static,
+    ) -> Durable<T> {
+        self.push(touches, work, false)
+    }
+
+    fn push<T: Send + 'static>(
+        &self,
+        touches: Touches,
+        work: impl FnMut(&mut Desk) -> Result<T, StoreError> + Send + 'static,
+        has_room: bool,
+    ) -> Durable<T> {
         let (back, answer) = oneshot::channel();
-        {
-            let mut waiting = self.lock();
-            if waiting.closed {
-                return Err(StoreError::Closed);
-            }
-            waiting.jobs.push_back(Box::new(Task { work, touches, done: None, back }));
+        let mut waiting = self.lock();
+        // When it is closed the job is dropped, and the asker hears of that.
+        if !waiting.closed {
+            waiting.jobs.push_back((Box::new(Task { work, touches, done: None, back }), has_room));
         }
+        drop(waiting);
         self.wake.notify_one();
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        Durable(answer)
     }
 
     /// Leaves something in the history that waits. Nobody waits for it.
@@ -220,11 +254,11 @@ impl Queue {
     fn take(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>, drain: bool) -> Vec<Box<dyn Job>> {
         let many = waiting.jobs.len().min(MOST_TOGETHER);
         waiting.last = many;
-        let jobs: Vec<Box<dyn Job>> = waiting.jobs.drain(..many).collect();
+        let (jobs, places): (Vec<Box<dyn Job>>, Vec<bool>) = waiting.jobs.drain(..many).unzip();
         let drain = drain || jobs.iter().any(|job| job.touches() != Touches::Nothing);
         let later = (drain && !waiting.later.is_empty()).then(|| waiting.later.take());
         drop(waiting);
-        self.room.add_permits(many);
+        self.room.add_permits(places.into_iter().filter(|place| *place).count());
         let drain = later.map(|later| Box::new(Drain { later, queue: Arc::clone(self) }) as Box<dyn Job>);
         drain.into_iter().chain(jobs).collect()
     }

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, params};
+use wh_core::request::Key;
 
 use super::desk::Desk;
 use super::error::{StoreError, fits};
@@ -11,9 +12,9 @@ use super::queue::Touches;
 use super::{Store, from_millis, millis};
 
 /// The longest key, in bytes.
-const LONGEST_KEY: usize = 2048;
+pub(super) const LONGEST_KEY: usize = 2048;
 /// The longest fingerprint, in bytes.
-const LONGEST_FINGERPRINT: usize = 256;
+pub(super) const LONGEST_FINGERPRINT: usize = 256;
 /// The longest result, in bytes.
 const LONGEST_RESULT: usize = 64;
 /// The longest detail, in bytes; a longer one is cut.
@@ -24,21 +25,8 @@ const SWEEP_EVERY: u32 = 256;
 const SWEEP_AT_ONCE: i64 = 1024;
 
 const SELECT: &str =
-    "SELECT fingerprint, state, result, detail, began_at, settled_at, epoch, settled_in, stamp FROM requests
+    "SELECT fingerprint, state, result, detail, began_at, settled_at, epoch, settled_in, stamp, receipt FROM requests
     WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
-
-/// What makes a request the same as another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// The team.
-    pub team: String,
-    /// The session.
-    pub session: String,
-    /// The agent.
-    pub agent: String,
-    /// The caller's name for the request.
-    pub request: String,
-}
 
 /// What [`Store::begin`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +48,8 @@ pub struct Entry {
     pub epoch: u64,
     /// What became of it.
     pub state: State,
+    /// How far it is, as the caller put it last.
+    pub receipt: Option<String>,
 }
 
 /// What became of a request.
@@ -88,9 +78,9 @@ impl Store {
     /// [`Begun::New`], and only after it is on the disk. A call that is given up on may still have begun it.
     pub async fn begin(&self, key: Key, fingerprint: impl Into<String>, at: SystemTime) -> Result<Begun, StoreError> {
         let fingerprint = fingerprint.into();
-        fits("the key of the request", key.size(), LONGEST_KEY)?;
+        fits("the key of the request", size_of(&key), LONGEST_KEY)?;
         fits("the fingerprint", fingerprint.len(), LONGEST_FINGERPRINT)?;
-        self.queue().ask(Touches::Nothing, move |desk| begin(desk, &key, &fingerprint, millis(at))).await
+        self.queue().ask(Touches::Nothing, move |desk| begin(desk, &key, &fingerprint, None, millis(at))).await
     }
 
     /// What is known of a request.
@@ -109,7 +99,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (result, detail) = (result.into(), detail.map(shortened));
         fits("the result", result.len(), LONGEST_RESULT)?;
-        self.queue().ask(Touches::Nothing, move |desk| finish(desk, &key, &result, detail.as_deref(), millis(at))).await
+        let work = move |desk: &mut Desk| finish(desk, &key, &result, detail.as_deref(), None, millis(at));
+        self.queue().ask(Touches::Nothing, work).await
     }
 
     /// Takes back a beginning of this life after which nothing was done: the same request may then be begun anew. Whether
@@ -136,13 +127,19 @@ impl Store {
     }
 }
 
-impl Key {
-    fn size(&self) -> usize {
-        self.team.len() + self.session.len() + self.agent.len() + self.request.len()
-    }
+/// Bytes of a key.
+pub(super) fn size_of(key: &Key) -> usize {
+    key.team.len() + key.session.len() + key.agent.len() + key.request.len()
 }
 
-fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun, StoreError> {
+/// Begins a request; `queued` is a message that waits.
+pub(super) fn begin(
+    desk: &mut Desk,
+    key: &Key,
+    fingerprint: &str,
+    queued: Option<&str>,
+    at: i64,
+) -> Result<Begun, StoreError> {
     if let Some(entry) = find(desk, key)? {
         return Ok(Begun::Known(entry));
     }
@@ -156,10 +153,11 @@ fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun
     if desk.tally.requests >= desk.limits.requests {
         return Err(StoreError::Full { what: "requests", most: desk.limits.requests });
     }
+    let place = queued.map(|_| desk.place());
     desk.connection
         .prepare_cached(
-            "INSERT INTO requests (team, session, agent, request, fingerprint, state, began_at, epoch, stamp)
-             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8)",
+            "INSERT INTO requests (team, session, agent, request, fingerprint, state, began_at, epoch, stamp, queued, place)
+             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             key.team,
@@ -169,7 +167,9 @@ fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun
             fingerprint,
             at,
             desk.epoch as i64,
-            desk.clock.now()
+            desk.clock.now(),
+            queued,
+            place
         ])?;
     desk.tally.requests += 1;
     desk.tally.begun += 1;
@@ -203,11 +203,19 @@ fn remove(desk: &mut Desk, key: &Key) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn finish(desk: &mut Desk, key: &Key, result: &str, detail: Option<&str>, at: i64) -> Result<(), StoreError> {
+pub(super) fn finish(
+    desk: &mut Desk,
+    key: &Key,
+    result: &str,
+    detail: Option<&str>,
+    receipt: Option<&str>,
+    at: i64,
+) -> Result<(), StoreError> {
     let settled = desk
         .connection
         .prepare_cached(
-            "UPDATE requests SET state = 1, result = ?5, detail = ?6, settled_at = ?7, settled_in = ?8, stamp = ?9
+            "UPDATE requests SET state = 1, result = ?5, detail = ?6, settled_at = ?7, settled_in = ?8, stamp = ?9,
+             receipt = coalesce(?10, receipt), queued = NULL, place = NULL
              WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4 AND state = 0",
         )?
         .execute(params![
@@ -219,7 +227,8 @@ fn finish(desk: &mut Desk, key: &Key, result: &str, detail: Option<&str>, at: i6
             detail,
             at,
             desk.epoch as i64,
-            desk.clock.now()
+            desk.clock.now(),
+            receipt
         ])?;
     if settled == 1 {
         return Ok(());
@@ -233,7 +242,7 @@ fn finish(desk: &mut Desk, key: &Key, result: &str, detail: Option<&str>, at: i6
     }
 }
 
-fn undo(desk: &mut Desk, key: &Key) -> Result<bool, StoreError> {
+pub(super) fn undo(desk: &mut Desk, key: &Key) -> Result<bool, StoreError> {
     match find(desk, key)? {
         Some(Entry { state: State::Pending, epoch, .. }) if epoch == desk.epoch => {
             remove(desk, key)?;
@@ -280,10 +289,10 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         }
     };
     let (fingerprint, at, epoch) = (row.get(0)?, from_millis(row.get(4)?), row.get::<_, i64>(6)? as u64);
-    Ok(Entry { fingerprint, at, epoch, state })
+    Ok(Entry { fingerprint, at, epoch, state, receipt: row.get(9)? })
 }
 
-fn shortened(mut detail: String) -> String {
+pub(super) fn shortened(mut detail: String) -> String {
     if detail.len() > LONGEST_DETAIL {
         let most = LONGEST_DETAIL - '…'.len_utf8();
         let end = (0..=most).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);

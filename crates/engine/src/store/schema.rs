@@ -49,6 +49,13 @@ pub(super) const STEPS: &[&str] = &["
     CREATE INDEX items_place ON items (history, seq, number);
     CREATE TABLE outputs (number INTEGER PRIMARY KEY, history INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
     CREATE INDEX outputs_place ON outputs (history, number);
+","
+    -- queued: a message that no agent was given yet, as JSON; place is its place among those that wait.
+    -- receipt: how far the command is, as JSON.
+    ALTER TABLE requests ADD COLUMN queued TEXT;
+    ALTER TABLE requests ADD COLUMN place INTEGER;
+    ALTER TABLE requests ADD COLUMN receipt TEXT;
+    CREATE INDEX requests_queued ON requests (team, session, agent, place) WHERE queued IS NOT NULL;
 "];
 
 /// Takes the steps that the file has not seen, each with its number in one transaction. How many it had

@@ -21,9 +21,9 @@ use wh_screen::pty::{Order, Program, Report, Terminal};
 
 use super::recorder::{Recorder, RecordingSpec};
 use super::{Clock, ScreenSpec, keeper, task};
+use crate::ledger::SessionLedger;
 
 /// A terminal for wh's own UI.
-#[derive(Debug)]
 pub struct HostSpec {
     /// How the UI is called.
     pub command: Vec<String>,
@@ -37,6 +37,8 @@ pub struct HostSpec {
     pub recording: Option<RecordingSpec>,
     /// The space that is shown.
     pub space: Space,
+    /// Where what is typed with an id is stored; `None` outside a daemon.
+    pub ledger: Option<SessionLedger>,
 }
 
 /// The terminal, as those outside have it.
@@ -138,7 +140,9 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let (recorder, recorded) =
         spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
     let task = task::Task::new(identity, line_to_ui, keeper, requests, tell_ended);
-    tokio::spawn(task.hold(spec.attended).record(recorder).run().instrument(info_span!("ui_terminal")));
+    tokio::spawn(
+        task.hold(spec.attended).record(recorder).store(spec.ledger).run().instrument(info_span!("ui_terminal")),
+    );
     Ok((Hosted { surface, ended, recorded }, Host { line, sizes: size, drawn: tell_drawn, leave, exit }))
 }
 
@@ -273,6 +277,7 @@ mod tests {
             screen: Some(ScreenSpec { history_lines: 10, log_characters: 100 }),
             recording: None,
             space: running.space.clone(),
+            ledger: None,
         };
         let (hosted, host) = host(spec).await.unwrap();
         (hosted, host, running)

@@ -16,18 +16,20 @@ use std::time::{Instant, SystemTime};
 
 use tokio::sync::oneshot;
 use tracing::{Instrument, info_span};
-use wh_client::{Surface, Typed};
+use wh_client::Surface;
+use wh_core::receipt::{Failure, Receipt, Stage};
+use wh_core::request::RequestId;
 use wh_core::session::{Fate, Session, Taken};
 use wh_core::terminal::{Exit, Size};
 use wh_pipe::Left;
 use wh_pipe::supervisor::{self, NotStarted};
 use wh_screen::pty::{Program, ProgramSpec};
 
+use crate::ledger::SessionLedger;
 pub use hosted::{Host, HostSpec, Hosted, host};
 pub use recorder::RecordingSpec;
 
 /// What to run and how to watch it.
-#[derive(Debug)]
 pub struct TerminalSpec {
     /// The program and its arguments; not empty.
     pub command: Vec<OsString>,
@@ -47,6 +49,8 @@ pub struct TerminalSpec {
     pub screen: Option<ScreenSpec>,
     /// Whether and how the session is written down.
     pub recording: Option<RecordingSpec>,
+    /// Where its commands with an id are stored; `None` outside a daemon.
+    pub ledger: Option<SessionLedger>,
 }
 
 /// How much of the screen is kept.
@@ -123,9 +127,18 @@ impl Clock {
         self.time + instant.saturating_duration_since(self.instant)
     }
 
-    fn typed(&self, taken: Taken) -> Typed {
-        let delivered = if let Fate::Delivered(at) = taken.fate { Some(self.time(at)) } else { None };
-        Typed { accepted: self.time(taken.accepted), delivered, lost: taken.fate == Fate::Lost }
+    /// The receipt of a command that was typed. A terminal knows no later stage than the delivery.
+    fn receipt(&self, id: &RequestId, taken: Taken) -> Receipt {
+        let mut receipt = Receipt::accepted(id.clone(), self.time(taken.accepted));
+        match taken.fate {
+            Fate::Waits => {}
+            Fate::Delivered(at) => drop(receipt.reach(Stage::Delivered, self.time(at))),
+            Fate::Lost(loss) => {
+                let failure = Failure { reason: loss.reason(), words: loss.to_string() };
+                receipt.reach(Stage::Failed(failure), SystemTime::now());
+            }
+        }
+        receipt
     }
 }
 
@@ -167,7 +180,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     };
     let span = info_span!("terminal_session", id = identity.id, pid);
     let task = task::Task::new(identity, running.into(), keeper, requests, tell_ended);
-    tokio::spawn(task.hold(held).record(recorder).run().instrument(span));
+    tokio::spawn(task.hold(held).record(recorder).store(spec.ledger).run().instrument(span));
     Ok(TerminalSession { surface, pid, ended, empty, recorded })
 }
 

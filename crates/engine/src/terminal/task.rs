@@ -2,6 +2,9 @@
 //! clock), tells the machine, and does what the machine says.
 
 mod drawn;
+mod durable;
+mod interrupt;
+mod snapshot;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -10,9 +13,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
-use wh_client::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
+use wh_client::{Attachment, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd};
 use wh_core::event::Event;
-use wh_core::session::{Command, Done, Effect, Input, LONGEST_QUEUE, Refusal, Sight, Status, Ticket, Why};
+use wh_core::request::{self, RequestId};
+use wh_core::session::{AnswerAt, Command, Done, Effect, Input, Refusal, Sight, Status, Ticket, Why};
 use wh_core::terminal::{Exit, SignalTarget, Size};
 use wh_screen::pty::{Order, Report, Terminal};
 use wh_screen::render;
@@ -24,7 +28,9 @@ use super::hub::Hub;
 use super::keeper::Keeper;
 use super::outbox::Outbox;
 use super::recorder::{Recorder, Take};
+use crate::ledger::SessionLedger;
 use drawn::{HeldAnswer, HeldLook, Undrawn};
+use durable::StoredCommands;
 
 /// Read at once at most; more than this would keep the doors waiting. Linux hands out a terminal's output in pieces of
 /// about 4 KiB, and has a worker of its own make the next one ready: while the emulator takes one piece, the next comes.
@@ -60,6 +66,8 @@ pub(super) struct Task {
     person: Option<Person>,
     replies: HashMap<Ticket, Reply>,
     next_ticket: u64,
+    /// Commands with an id, where they are stored.
+    stored: Option<StoredCommands>,
     hub: Hub,
     /// Answers to typing, until its effect is drawn.
     undrawn: Undrawn<HeldAnswer>,
@@ -83,6 +91,7 @@ pub(super) struct Task {
 /// Who waits for what.
 enum Reply {
     Command(oneshot::Sender<Answer>),
+    Typing(oneshot::Sender<Answer>),
     Look(Look, oneshot::Sender<Shown>),
     Wait(oneshot::Sender<Result<WaitEnd, Refusal>>),
 }
@@ -109,6 +118,7 @@ impl Task {
             person: None,
             replies: HashMap::new(),
             next_ticket: 0,
+            stored: None,
             hub,
             undrawn: Undrawn::default(),
             undrawn_looks: Undrawn::default(),
@@ -129,13 +139,19 @@ impl Task {
         self
     }
 
+    /// Stores the commands that carry an id.
+    pub fn store(mut self, ledger: Option<SessionLedger>) -> Self {
+        self.stored = ledger.map(StoredCommands::new);
+        self
+    }
+
     /// Writes everything down from here on.
     pub fn record(mut self, recorder: Option<Recorder>) -> Self {
         self.recorder = recorder;
         self
     }
 
-    async fn take(&self, take: Take) {
+    async fn take(&mut self, take: Take) {
         if let Some(recorder) = &self.recorder {
             recorder.record(take).await;
         }
@@ -148,13 +164,15 @@ impl Task {
             let drawing = [self.undrawn.deadline(), self.undrawn_looks.deadline()];
             let wake = [self.keeper.wake_at(), self.silent_at].into_iter().chain(drawing).flatten().min();
             let idle = self.outbox.is_empty();
+            let reads_person = idle && !self.keeper.session.interrupting();
             tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(request) => self.request(request).await,
                     None => return,
                 },
+                begun = durable::next(&mut self.stored) => self.begun(begun).await,
                 news = self.behind.next(), if self.guarded => self.news(news).await,
-                deed = next_deed(&mut self.person, idle) => self.deed(deed).await,
+                deed = next_deed(&mut self.person, reads_person) => self.deed(deed).await,
                 written = self.outbox.write(&self.terminal), if !idle && self.open => self.written(written).await,
                 count = read(&self.terminal, &self.display, &mut buffer), if self.open && !self.held => self.output(count, &buffer).await,
                 () = self.display.stopped(), if self.untold_stop => self.untold_stop = false,
@@ -165,28 +183,36 @@ impl Task {
 
     async fn request(&mut self, request: Request) {
         self.forget_the_gone();
+        if let Some(request) = self.begin(request) {
+            self.carry_out(request, None).await;
+        }
+    }
+
+    /// Carries a request out; `begun` is the id under which it was stored just now.
+    async fn carry_out(&mut self, request: Request, begun: Option<RequestId>) {
         match request {
-            Request::Type { gestures, named, request_id, reply } => {
-                let command = Command::Type(self.keeper.encode(&gestures), named);
-                let ticket = self.ticket(Reply::Command(reply));
-                self.happens(Input::Command(ticket, request_id, command)).await;
+            Request::Type { gestures, request, answer, reply } => {
+                let command = self.keeper.encode(&gestures).map(|bytes| Command::Type { bytes, answer });
+                self.command(request, begun, Reply::Typing(reply), command).await;
+            }
+            Request::Interrupt { then, request, reply } => {
+                // What the program wrote before is no sign that it has handled the interrupt.
+                self.catch_up().await;
+                let command = self.keeper.encode(&then).map(|then| Command::Interrupt { then });
+                self.command(request, begun, Reply::Typing(reply), command).await;
             }
             Request::Keyboard { bytes, reply } => {
-                let command = Command::Type(Ok(bytes.to_vec()), String::new());
-                let ticket = self.ticket(Reply::Command(reply));
-                self.happens(Input::Command(ticket, None, command)).await;
+                let command = Command::Type { bytes: bytes.to_vec(), answer: AnswerAt::Offered };
+                self.command(None, None, Reply::Typing(reply), Ok(command)).await;
             }
-            Request::Resize { size, request_id, reply } => {
-                let ticket = self.ticket(Reply::Command(reply));
-                self.happens(Input::Command(ticket, request_id, Command::Resize(size))).await;
+            Request::Resize { size, request, reply } => {
+                self.command(request, begun, Reply::Command(reply), Ok(Command::Resize(size))).await;
             }
-            Request::Signal { number, target, request_id, reply } => {
-                let ticket = self.ticket(Reply::Command(reply));
-                self.happens(Input::Command(ticket, request_id, Command::Signal(number, target))).await;
+            Request::Signal { number, target, request, reply } => {
+                self.command(request, begun, Reply::Command(reply), Ok(Command::Signal(number, target))).await;
             }
-            Request::Mark { label, request_id, reply } => {
-                let ticket = self.ticket(Reply::Command(reply));
-                self.happens(Input::Command(ticket, request_id, Command::Mark(label))).await;
+            Request::Mark { label, request, reply } => {
+                self.command(request, begun, Reply::Command(reply), Ok(Command::Mark(label))).await;
             }
             Request::Look { look, reply } => match self.behind.undrawn_beat() {
                 Some(beat) if look.sight == Sight::Settled => self.undrawn_looks.hold(beat, (look, reply)),
@@ -207,10 +233,7 @@ impl Task {
             Request::Tell { reply } => {
                 let _ = reply.send(self.facts());
             }
-            Request::Receipt { request_id, reply } => {
-                let taken = self.keeper.session.receipt(&request_id, Instant::now());
-                let _ = reply.send(taken.map(|taken| self.identity.clock.typed(taken)));
-            }
+            Request::Receipt { request_id, reply } => self.receipt(request_id, reply),
             Request::Watch { reply } => {
                 let (facts, shown) = (self.facts(), self.shown(Look::default()));
                 let _ = reply.send(self.hub.watch(facts, shown));
@@ -218,6 +241,45 @@ impl Task {
             Request::Events { after, reply } => drop(reply.send(self.hub.after(&after))),
             Request::Attach(attachment) => self.attach(attachment).await,
             Request::End { now } => self.behind.give(if now { Order::Kill } else { Order::End }),
+        }
+    }
+
+    /// Gives a command to the machine: the only way in for commands, with or without an id. What cannot be typed in the
+    /// program's present mode comes as its refusal.
+    async fn command(
+        &mut self,
+        request: Option<request::Request>,
+        begun: Option<RequestId>,
+        reply: Reply,
+        command: Result<Command, Refusal>,
+    ) {
+        let ticket = self.ticket(reply);
+        self.note_ticket(ticket, begun);
+        match command {
+            Ok(command) => self.happens(Input::Command(ticket, request, command)).await,
+            Err(refusal) => {
+                let answer = self.keeper.session.refuse(request.as_ref(), refusal, Instant::now());
+                self.answer(ticket, answer);
+            }
+        }
+    }
+
+    /// Answers a command: the only way out.
+    fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        match self.replies.remove(&ticket) {
+            // Who types to wh's own UI is answered once the effect is on the screen.
+            Some(Reply::Typing(reply))
+                if self.behind.is_hosted() && answer.as_ref().is_ok_and(|done| !done.duplicate) =>
+            {
+                let reply = self.after_commit(ticket, reply, &answer);
+                self.undrawn.hold(self.outbox.pushed(), (reply, answer));
+            }
+            Some(Reply::Command(reply) | Reply::Typing(reply)) => {
+                let reply = self.after_commit(ticket, reply, &answer);
+                let _ = reply.send(answer);
+            }
+            Some(Reply::Wait(reply)) => drop(answer.err().map(|refusal| reply.send(Err(refusal)))),
+            Some(Reply::Look(..)) | None => {}
         }
     }
 
@@ -302,12 +364,7 @@ impl Task {
 
     async fn deed(&mut self, deed: Deed) {
         match deed {
-            Deed::Typed(bytes) => {
-                self.take(Take::Input(bytes.clone())).await;
-                self.outbox.push(bytes);
-                let written = self.outbox.offer(&self.terminal);
-                self.written(written).await;
-            }
+            Deed::Typed(bytes) => self.happens(Input::Keys(bytes.into())).await,
             Deed::Changed(FromTerminal::Resized(size)) => self.happens(Input::Window(size)).await,
             Deed::Changed(FromTerminal::Continue) => {
                 self.behind.give(Order::Signal(nix::libc::SIGCONT as u8));
@@ -323,11 +380,7 @@ impl Task {
     async fn written(&mut self, written: io::Result<()>) {
         let input = match written {
             Ok(()) => Input::Wrote(self.outbox.len()),
-            Err(error) => {
-                debug!(%error, "the terminal takes no more input");
-                self.outbox.clear();
-                Input::Unwritable
-            }
+            Err(error) => self.unwritable(&error),
         };
         self.happens(input).await;
     }
@@ -351,9 +404,8 @@ impl Task {
 
     /// The screen has changed: whoever waits is told, and the terminal's answers go to the program.
     async fn shows(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
-        // A person's own terminal answers for itself. Answers that nobody reads are dropped like any flood.
-        if !self.keeper.session.attached() && self.outbox.len() + answers.len() <= LONGEST_QUEUE {
-            self.outbox.push(answers);
+        if !answers.is_empty() {
+            self.happens(Input::Replied(answers)).await;
         }
         self.perform(effects).await;
     }
@@ -440,17 +492,12 @@ impl Task {
                 Effect::Write(bytes) => {
                     let bytes = Bytes::from(bytes);
                     self.take(Take::Input(bytes.clone())).await;
-                    self.outbox.push(bytes);
-                    let offered = match self.outbox.offer(&self.terminal) {
-                        Ok(()) => Input::Offered(self.outbox.len()),
-                        Err(error) => {
-                            debug!(%error, "the terminal takes no more input");
-                            self.outbox.clear();
-                            Input::Unwritable
-                        }
-                    };
-                    effects.extend(self.keeper.handle(offered, Instant::now()));
+                    effects.extend(self.offer(bytes));
                 }
+                Effect::Reply(bytes) => effects.extend(self.offer(Bytes::from(bytes))),
+                Effect::DiscardInput { keep_next } => effects.extend(self.discard_input(keep_next)),
+                Effect::Interrupt => effects.extend(self.interrupt().await),
+                Effect::LookAtInput => effects.extend(self.look_at_input()),
                 Effect::Resize(size) => {
                     self.take(Take::Resize(size)).await;
                     effects.extend(self.apply_size(size));
@@ -461,18 +508,8 @@ impl Task {
                 Effect::Signal(number, SignalTarget::Foreground) => {
                     self.behind.give(Order::SignalForeground(number));
                 }
-                Effect::Answer(ticket, answer) => match self.replies.remove(&ticket) {
-                    // Who types to wh's own UI is answered once the effect is on the screen.
-                    Some(Reply::Command(reply))
-                        if self.behind.is_hosted()
-                            && answer.as_ref().is_ok_and(|done| done.named.is_some() && !done.duplicate) =>
-                    {
-                        self.undrawn.hold(self.outbox.pushed(), (reply, answer));
-                    }
-                    Some(Reply::Command(reply)) => drop(reply.send(answer)),
-                    Some(Reply::Wait(reply)) => drop(answer.err().map(|refusal| reply.send(Err(refusal)))),
-                    Some(Reply::Look(..)) | None => {}
-                },
+                Effect::Settled(id, taken) => self.settle(id, taken),
+                Effect::Answer(ticket, answer) => self.answer(ticket, answer),
                 Effect::Show(ticket) => {
                     if let Some(Reply::Look(look, reply)) = self.replies.remove(&ticket)
                         && let Some(shown) = self.shown(look)
@@ -489,7 +526,24 @@ impl Task {
                 }
             }
         }
+        self.settle_unawaited();
         self.hub.frames(self.keeper.session.frames().0);
+    }
+
+    /// Queues bytes for the program and writes what its terminal takes at once.
+    fn offer(&mut self, bytes: Bytes) -> Vec<Effect> {
+        self.outbox.push(bytes);
+        let offered = match self.outbox.offer(&self.terminal) {
+            Ok(()) => Input::Offered(self.outbox.len()),
+            Err(error) => self.unwritable(&error),
+        };
+        self.keeper.handle(offered, Instant::now())
+    }
+
+    fn unwritable(&mut self, error: &io::Error) -> Input {
+        debug!(%error, "the terminal takes no more input");
+        self.outbox.clear();
+        Input::Unwritable
     }
 
     fn apply_size(&mut self, size: Size) -> Vec<Effect> {
@@ -500,45 +554,6 @@ impl Task {
             debug!(%error, "the terminal keeps its size");
         }
         self.keeper.resize(size, Instant::now())
-    }
-
-    fn shown(&mut self, look: Look) -> Option<Shown> {
-        let frame = self.keeper.frame()?;
-        let log = self.keeper.log()?;
-        let (frames_rendered, last) = self.keeper.session.frames();
-        Some(Shown {
-            frame,
-            frames_rendered,
-            last_frame: last.map_or(self.identity.clock.time, |last| self.identity.clock.time(last)),
-            log_characters: log.characters(),
-            log_truncated: log.truncated(),
-            output_bytes: log.total(),
-            history: look.history.then(|| log.contents()),
-        })
-    }
-
-    fn facts(&self) -> Facts {
-        let (status, since) = self.keeper.session.status();
-        let vt = self.keeper.vt();
-        let (typed_bytes, input_to_frame) = self.keeper.session.input();
-        Facts {
-            id: self.identity.id.clone(),
-            command: self.identity.command.clone(),
-            pid: Some(self.identity.pid),
-            status,
-            since: self.identity.clock.time(since),
-            size: self.size,
-            attached: self.keeper.session.attached(),
-            title: vt.and_then(|vt| vt.title().map(str::to_owned)),
-            alternate_screen: vt.is_some_and(|vt| vt.modes().alternate_screen),
-            reports: vt.map(|vt| vt.reports().clone()).unwrap_or_default(),
-            output_bytes: self.keeper.log().map_or(0, |log| log.total()),
-            frames_rendered: self.keeper.session.frames().0,
-            open_waits: self.keeper.session.open_waits(),
-            queued_input: self.keeper.session.queued(),
-            typed_bytes,
-            input_to_frame: input_to_frame.clone(),
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! and watched by a [supervisor](wh_pipe::supervisor), whose [`front_end`] for terminals is here.
 
 pub mod front_end;
+mod interrupt;
 
 use std::ffi::OsString;
 use std::io;
@@ -19,6 +20,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::frame::Size;
 use crate::replies::CELL_PIXELS;
+pub use interrupt::Unread;
 pub use wh_pipe::protocol::{Order, Report};
 use wh_pipe::supervisor::{Reports, Supervisor, SupervisorKind};
 

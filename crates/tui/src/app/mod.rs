@@ -249,7 +249,7 @@ impl App {
                 }
             }
             Err(refusal) => {
-                if let Some(line) = request.written.as_ref().filter(|written| submit::is_slash(written)) {
+                if let Some(line) = request.written.as_ref().filter(|written| wh_core::line::is_slash(written)) {
                     return vec![submit::refused(line.clone(), refusal.to_string())];
                 }
                 self.warn(refusal.to_string(), now);
@@ -302,7 +302,7 @@ impl App {
     fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<Act> {
         self.dialog.send(question.clone());
         self.settle_dialog(state, now);
-        vec![Act::Ask(Request { command: Command::Answer { question, answer }, written: None })]
+        vec![Act::Ask(Request { command: Command::Answer { question, answer, decision: None }, written: None })]
     }
 
     /// What was drawn at this place, the topmost.

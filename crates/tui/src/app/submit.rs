@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use wh_core::posted::Posted;
-use wh_core::slash::{self, Pick, Slash};
+use wh_core::line::{self, is_slash};
+use wh_core::slash::{Pick, Slash};
 use wh_core::space::command::Command;
 use wh_core::space::harness::Call;
 use wh_core::space::state::State;
@@ -19,7 +19,7 @@ impl App {
             if let ["/agent", agent] = text.split_whitespace().collect::<Vec<_>>()[..] {
                 return self.bring(agent.to_owned(), state);
             }
-            return match slash::parse(&text) {
+            return match line::read(&text) {
                 Ok(Slash::Space(Command::Model(None, None))) if self.offers(Pick::Model, state) => {
                     self.pick(Pick::Model, state, now)
                 }
@@ -35,25 +35,19 @@ impl App {
                 Err(mistake) => vec![refused(text, mistake.to_string())],
             };
         }
-        let command = match Posted::read(&text).map(Posted::command) {
-            Some(Ok(command)) => command,
-            Some(Err(refused)) => {
+        match line::read(&text) {
+            Ok(Slash::Space(command)) => vec![Act::Ask(Request { command, written: Some(text) })],
+            Ok(Slash::Ui(command)) => self.ui(command, state, now),
+            Err(refused) => {
                 self.warn(refused.to_string(), now);
                 self.composer.set_text(&text);
-                return Vec::new();
+                Vec::new()
             }
-            None => Command::Say { text: text.clone(), to: None, attachments: vec![] },
-        };
-        vec![Act::Ask(Request { command, written: Some(text) })]
+        }
     }
 }
 
 /// Records a refused slash command in the conversation. The composer stays empty; Up brings the line back.
 pub(super) fn refused(line: String, reason: String) -> Act {
     Act::Ask(Request { command: Command::Refused { line, reason }, written: None })
-}
-
-/// True for a line that is a slash command.
-pub(super) fn is_slash(text: &str) -> bool {
-    text.trim_start().starts_with('/')
 }

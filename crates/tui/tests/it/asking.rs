@@ -69,7 +69,12 @@ async fn what_was_meant_for_one_question_does_not_answer_the_next() {
     // The first is answered elsewhere, and the Enter for it comes too late.
     let question = stage.state(|state| state.questions().next().unwrap().id.clone()).await;
     let answer = Answer { option: Some("no".into()), text: None };
-    stage.space.command("other".into(), None, Command::Answer { question, answer }).await.unwrap().unwrap();
+    stage
+        .space
+        .command("other".into(), None, Command::Answer { question, answer, decision: None })
+        .await
+        .unwrap()
+        .unwrap();
     stage.sees("│ Question two?").await;
     assert_eq!(answered(stage.order().await).0, "one");
     assert!(!stage.screen().contains("❯ 1"), "nothing is highlighted:\n{}", stage.screen());
@@ -242,7 +247,12 @@ async fn a_question_answered_elsewhere_is_gone() {
     stage.sees("1 Yes, this once").await;
     let question = stage.state(|state| state.questions().next().unwrap().id.clone()).await;
     let answer = Answer { option: Some("no".into()), text: None };
-    stage.space.command("other".into(), None, Command::Answer { question, answer }).await.unwrap().unwrap();
+    stage
+        .space
+        .command("other".into(), None, Command::Answer { question, answer, decision: None })
+        .await
+        .unwrap()
+        .unwrap();
     stage.no_longer_sees("1 Yes, this once").await;
 }
 

@@ -182,7 +182,7 @@ async fn escape_stops_whoever_works_and_leaves_the_draft() {
 async fn a_message_that_comes_through_another_door_leaves_the_draft() {
     let mut stage = Stage::new(80, 24).await;
     stage.text("draft").await;
-    let say = Command::Say { text: "from elsewhere".into(), to: None, attachments: vec![] };
+    let say = Command::say("from elsewhere", None);
     stage.space.command("human".into(), None, say).await.unwrap().unwrap();
     stage.sees("from elsewhere").await;
     assert!(stage.screen().contains("❯ draft"));

@@ -172,6 +172,7 @@ impl Run {
             size,
             terminal,
             recording,
+            ledger: None,
             // With a terminal of its own and no door, nobody looks and nobody has to answer: the bytes go by unread.
             screen: match (control, person) {
                 (None, Some(_)) => None,

@@ -76,7 +76,7 @@ impl Send {
 
 /// Sends a message to an agent, and says how far it came.
 fn say(door: &DoorArguments, text: String, request_id: Option<String>) -> Result<ExitCode, Failure> {
-    let mut body = json!({ "message": text });
+    let mut body = json!({ "message": text, "literal": true });
     if let Some(id) = request_id {
         body["request_id"] = id.into();
     }

@@ -298,6 +298,7 @@ impl SpaceArguments {
             screen: (control.is_some() || person.is_none()).then_some(screen),
             recording,
             space: running.space.clone(),
+            ledger: None,
         };
         let (hosted, host) = terminal::host(spec).await.map_err(|error| failed(&error))?;
         let (ui, port) = Ui::new();

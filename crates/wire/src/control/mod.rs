@@ -58,7 +58,7 @@ pub struct SentBody {
     /// The caller's id, if it gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// The id was seen before: nothing was sent, and the rest of this body is the first answer's.
+    /// The id was seen before: nothing was sent, and `delivered` is how it stands now.
     pub duplicate: bool,
 }
 
@@ -113,6 +113,9 @@ pub struct MessagesBody {
 pub struct ErrorBody {
     /// What was wrong, in a few stable words.
     pub error: String,
+    /// A code for programs, where there is one: `request_id_reused`, for example.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The value that was wrong and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,

@@ -162,8 +162,11 @@ pub struct ReceiptBody {
     pub request_id: String,
     /// `accepted`, `delivered`, `submitted`, `started`, `finished` or `failed`.
     pub stage: String,
-    /// Why it failed.
+    /// Why it failed, in words.
     pub reason: Option<String>,
+    /// Why it failed, as a code for programs: `cancelled`, `cut_off`, `interrupted`, `ended`, `failed` or another reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// Restriction under which the agent works on it: it may not know the whole conversation.
     pub warning: Option<String>,
     /// The message that it became.

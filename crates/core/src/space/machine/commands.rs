@@ -4,18 +4,17 @@ use serde_json::json;
 
 use super::super::command::{Command, Done, Refusal, Selector, Setting, Target};
 use super::super::event::{Acknowledgement, Event, Role, Scope};
-use super::super::extent::boundary;
 use super::super::harness::{Call, Named, Order};
-use super::super::item::{Attachment, Body, Level};
+use super::super::item::{Body, Level};
 use super::super::name::{ItemId, ParticipantId, StreamId};
-use super::super::question::{Answer, Closing};
-use super::super::receipt::{Receipt, Stage};
 use super::super::roster::Ask;
-use super::super::session::{Life, Prompt, Session};
+use super::super::session::Life;
 use super::deeds::Said;
 use super::managing::beside;
-use super::{Effect, LONGEST_DELIVERY, LONGEST_TEXT, Space, Ticket};
-use crate::request::RequestId;
+use super::messages::Message;
+use super::{Effect, Space, Ticket};
+use crate::receipt::{Receipt, Stage};
+use crate::request::{Request, RequestId};
 use crate::slash;
 
 /// What a command came to at once: lines for people; or it is answered later.
@@ -27,58 +26,59 @@ pub(super) enum Came {
 pub(super) type Outcome = Result<Came, Refusal>;
 
 impl Space {
-    pub(super) fn command(
-        &mut self,
-        ticket: Ticket,
-        by: &ParticipantId,
-        request_id: Option<RequestId>,
-        command: Command,
-    ) {
-        let kind = likeness(&command);
-        if let Some(id) = &request_id {
-            let answer = match self.ledger.find(id, self.now.steady) {
-                Some((known, _)) if *known != kind => Some(Err(Refusal::AnotherCommand)),
-                Some((_, answer)) => Some(answer.clone()),
-                // Long ago, or one of ours: its receipt is not this command's.
-                None if self.state.receipts.get(id).is_some() => Some(Err(Refusal::UsedBefore)),
-                None => self.ledger.room().err().map(|_| Err(Refusal::LedgerFull)),
-            };
-            if let Some(answer) = answer {
-                let answer = answer.map(|done| {
-                    let receipt = self.state.receipts.get(id).cloned().unwrap_or(done.receipt);
-                    Done { receipt, duplicate: true, ..done }
-                });
-                return self.effects.push(Effect::Answer(ticket, answer));
+    pub(super) fn command(&mut self, ticket: Ticket, by: &ParticipantId, request: Option<Request>, command: Command) {
+        if let Some(request) = &request
+            && let Some(answer) = self.known_request(request)
+        {
+            return self.effects.push(Effect::Answer(ticket, answer));
+        }
+        let fingerprint = request.as_ref().map(|request| request.fingerprint.clone());
+        let id = request.map_or_else(|| self.request_id(), |request| request.id);
+        match self.carry_out(ticket, by, &id, command) {
+            Err(refusal) => self.effects.push(Effect::Answer(ticket, Err(refusal))),
+            Ok(came) => {
+                let lines = match &came {
+                    Came::To(lines) => lines.clone(),
+                    Came::Later => Vec::new(),
+                };
+                // Whether it waits is known once the agents that are free have been given what is for them.
+                self.dispatch();
+                let queued = self.is_queued(&id);
+                let done = Done { receipt: self.receipt(&id), lines, duplicate: false, queued };
+                if let Some(fingerprint) = fingerprint {
+                    self.ledger.enter(id, (fingerprint, Ok(done.clone())), self.now.steady);
+                }
+                if let Came::To(_) = came {
+                    self.effects.push(Effect::Answer(ticket, Ok(done)));
+                }
             }
         }
-        let given = request_id.is_some();
-        let id = request_id.unwrap_or_else(|| self.request_id());
-        let came = self.carry_out(ticket, by, &id, command);
-        let answer = match came {
-            Err(refusal) => Err(refusal),
-            Ok(came) => {
-                let (lines, later) = match came {
-                    Came::To(lines) => (lines, false),
-                    Came::Later => (Vec::new(), true),
-                };
-                let done = Done { receipt: self.receipt(&id), lines, duplicate: false };
-                if given {
-                    self.ledger.enter(id, (kind, Ok(done.clone())), self.now.steady);
-                }
-                if later {
-                    return;
-                }
-                Ok(done)
-            }
+    }
+
+    /// The answer to a command whose id was used before, or cannot be used.
+    fn known_request(&mut self, request: &Request) -> Option<Result<Done, Refusal>> {
+        let answer = match self.ledger.find(&request.id, self.now.steady) {
+            Some((fingerprint, _)) if *fingerprint != request.fingerprint => Err(Refusal::RequestIdReused),
+            Some((_, answer)) => answer.clone(),
+            // Long ago, or one of ours: its receipt is not this command's.
+            None if self.state.receipts.get(&request.id).is_some() => Err(Refusal::UsedBefore),
+            None => return self.ledger.room().err().map(|_| Err(Refusal::LedgerFull)),
         };
-        self.effects.push(Effect::Answer(ticket, answer));
+        Some(answer.map(|done| Done { duplicate: true, ..self.done_now(&request.id, done) }))
+    }
+
+    /// The same answer, with how far the command is now.
+    fn done_now(&self, id: &RequestId, done: Done) -> Done {
+        let receipt = self.state.receipts.get(id).cloned().unwrap_or(done.receipt);
+        Done { receipt, queued: self.is_queued(id), ..done }
     }
 
     fn carry_out(&mut self, ticket: Ticket, by: &ParticipantId, id: &RequestId, command: Command) -> Outcome {
         match command {
-            Command::Say { text, to, attachments } => self.say(by, id, text, to, attachments),
-            Command::Deliver { text, to } => self.deliver(by, id, text, to),
-            Command::Answer { question, answer } => self.answer(by, id, &question, answer),
+            Command::Say { text, to, attachments, interrupt, literal } => {
+                self.say(by, id, Message { text, to, attachments, interrupt, literal })
+            }
+            Command::Answer { question, answer, decision } => self.answer(by, id, &question, answer, decision),
             Command::Interrupt(whom) => self.interrupt(id, whom),
             Command::Target(target) => self.target(id, target),
             Command::Acknowledge { selector, status } => self.acknowledge(by, id, &selector, status),
@@ -92,6 +92,10 @@ impl Space {
             Command::Manage(whom, ask) => self.manage(ticket, id, whom, ask),
             Command::Post { kind, payload, to } => self.post(by, id, kind, payload, to),
             Command::OfAgent { name, line } => self.of_agent(by, id, &name, line),
+            Command::OfUi => {
+                self.accept(id);
+                self.finish(id, Vec::new())
+            }
             Command::Refused { line, reason } => {
                 self.accept(id);
                 self.notice(Level::Warning, "refused", vec![format!("{}: {reason}", line.trim())]);
@@ -112,7 +116,7 @@ impl Space {
         self.publish(Event::Receipt(Receipt::accepted(id.clone(), self.now.time)));
     }
 
-    fn finish(&mut self, id: &RequestId, lines: Vec<String>) -> Outcome {
+    pub(super) fn finish(&mut self, id: &RequestId, lines: Vec<String>) -> Outcome {
         self.reach(id, Stage::Finished);
         Ok(Came::To(lines))
     }
@@ -124,81 +128,12 @@ impl Space {
         self.finish(id, lines)
     }
 
-    fn say(
-        &mut self,
-        by: &ParticipantId,
-        id: &RequestId,
-        text: String,
-        to: Option<Vec<ParticipantId>>,
-        attachments: Vec<Attachment>,
-    ) -> Outcome {
-        if text.trim().is_empty() && attachments.is_empty() {
-            return Err(Refusal::Empty);
-        }
-        if text.len() > LONGEST_TEXT {
-            return Err(Refusal::TooLong(text.len(), LONGEST_TEXT));
-        }
-        self.pass_on(by, id, text, to, attachments)
-    }
-
-    fn pass_on(
-        &mut self,
-        by: &ParticipantId,
-        id: &RequestId,
-        text: String,
-        to: Option<Vec<ParticipantId>>,
-        attachments: Vec<Attachment>,
-    ) -> Outcome {
-        let to = to.or_else(|| self.state.targets.effective().map(<[_]>::to_vec));
-        let to = to.map(|list| self.known_participants(&list)).transpose()?;
-        let agents = self.addressees(to.as_deref(), by)?;
-        if to.is_none() && agents.is_empty() {
-            return Err(Refusal::NobodyThere);
-        }
-        self.accept(id);
-        let body = Body::Text { text: shown(&text), attachments: attachments.clone() };
-        let item = self.whole('m', by.clone(), to, body);
-        let mut turns = Vec::new();
-        for agent in agents {
-            let turn = self.turn_id();
-            turns.push(turn.clone());
-            if self.state.participants.get(&agent).is_some_and(|one| one.capabilities.acknowledges) {
-                let (from, at) = (by.clone(), self.now.time);
-                let wanted = Acknowledgement { item: item.clone(), from, to: agent.clone(), at };
-                self.publish(Event::AcknowledgementWanted(wanted));
-            }
-            let prompt = Prompt { turn, item: item.clone(), text: text.clone(), attachments: attachments.clone() };
-            if let Some(session) = self.sessions.get_mut(&agent) {
-                session.queue(prompt);
-            }
-        }
-        let mut receipt = self.receipt(id);
-        receipt.item = Some(item);
-        receipt.turn = turns.first().cloned();
-        self.publish(Event::Receipt(receipt));
-        if turns.is_empty() {
-            return self.finish(id, Vec::new());
-        }
-        self.commands.insert(id.clone(), (turns, None));
-        Ok(Came::To(Vec::new()))
-    }
-
-    fn deliver(&mut self, by: &ParticipantId, id: &RequestId, text: String, to: ParticipantId) -> Outcome {
-        self.agent(&to)?;
-        if !self.sessions.get(&to).is_some_and(Session::is_free) {
-            return Err(Refusal::Busy(to));
-        }
-        if text.trim().is_empty() {
-            return Err(Refusal::Empty);
-        }
-        if text.len() > LONGEST_DELIVERY {
-            return Err(Refusal::TooLong(text.len(), LONGEST_DELIVERY));
-        }
-        self.pass_on(by, id, text, Some(vec![to]), Vec::new())
-    }
-
     /// The agents among those that a message is for; each of them can take it.
-    fn addressees(&self, to: Option<&[ParticipantId]>, by: &ParticipantId) -> Result<Vec<ParticipantId>, Refusal> {
+    pub(super) fn addressees(
+        &self,
+        to: Option<&[ParticipantId]>,
+        by: &ParticipantId,
+    ) -> Result<Vec<ParticipantId>, Refusal> {
         let agents: Vec<ParticipantId> = match to {
             Some(list) => self
                 .known_participants(list)?
@@ -227,7 +162,7 @@ impl Space {
     }
 
     /// Each of them once, however often it is named.
-    fn known_participants(&self, named: &[ParticipantId]) -> Result<Vec<ParticipantId>, Refusal> {
+    pub(super) fn known_participants(&self, named: &[ParticipantId]) -> Result<Vec<ParticipantId>, Refusal> {
         let mut known = Vec::new();
         for id in named {
             let id = self.known_participant(id)?;
@@ -239,7 +174,7 @@ impl Space {
     }
 
     /// An agent that can be told something.
-    fn agent(&self, id: &ParticipantId) -> Result<(), Refusal> {
+    pub(super) fn agent(&self, id: &ParticipantId) -> Result<(), Refusal> {
         self.known_participant(id)?;
         let session = self.sessions.get(id).ok_or_else(|| Refusal::NotAnAgent(id.clone()))?;
         if matches!(session.life, Life::Gone(_)) { Err(Refusal::Gone(id.clone())) } else { Ok(()) }
@@ -264,57 +199,6 @@ impl Space {
         };
         self.agent(&id)?;
         Ok(id)
-    }
-
-    fn answer(&mut self, by: &ParticipantId, id: &RequestId, question: &ItemId, answer: Answer) -> Outcome {
-        let item = self.state.items.get(question);
-        let Some(item) = item.filter(|item| matches!(item.body, Body::Question { .. })).cloned() else {
-            return Err(Refusal::NoSuchQuestion(question.to_string()));
-        };
-        let Body::Question { question: asked, closing } = &item.body else {
-            return Err(Refusal::NoSuchQuestion(question.to_string()));
-        };
-        if let Some(closing) = closing {
-            let how = match closing {
-                Closing::Answered { .. } => "it was answered",
-                Closing::Withdrawn => "it was withdrawn",
-                Closing::Cancelled => "its turn was interrupted",
-            };
-            return Err(Refusal::Closed(question.clone(), how.to_owned()));
-        }
-        asked.check(&answer)?;
-        let from = item.from.clone();
-        let key = self.sessions.get(&from).and_then(|session| session.questions.get(question)).cloned();
-        let key = key.ok_or_else(|| Refusal::Gone(from.clone()))?;
-        self.accept(id);
-        self.close(&from, question, Closing::Answered { by: by.clone(), answer: asked.kept(&answer) });
-        self.have_done(id, from, Order::Answer { question: key, answer }, None);
-        Ok(Came::To(Vec::new()))
-    }
-
-    fn interrupt(&mut self, id: &RequestId, whom: Option<ParticipantId>) -> Outcome {
-        let agents: Vec<ParticipantId> = match whom {
-            Some(whom) => {
-                self.agent(&whom)?;
-                vec![whom]
-            }
-            None => self.sessions.keys().cloned().collect(),
-        };
-        let working: Vec<ParticipantId> =
-            agents.into_iter().filter(|id| self.sessions.get(id).is_some_and(|one| one.turn.is_some())).collect();
-        if working.is_empty() {
-            return Err(Refusal::NothingToInterrupt);
-        }
-        for agent in &working {
-            if !self.state.participants.get(agent).is_some_and(|one| one.capabilities.interrupts) {
-                return Err(Refusal::NotSupported(agent.clone(), "be interrupted".to_owned()));
-            }
-        }
-        self.accept(id);
-        for agent in working {
-            self.have_done(id, agent, Order::Interrupt, None);
-        }
-        Ok(Came::To(Vec::new()))
     }
 
     fn target(&mut self, id: &RequestId, target: Target) -> Outcome {
@@ -545,7 +429,7 @@ impl Space {
         if whom.is_empty() {
             return Err(Refusal::UnknownCommand(name.to_owned()));
         }
-        self.say(by, id, text, Some(whom), Vec::new())
+        self.say(by, id, Message { text, to: Some(whom), attachments: Vec::new(), interrupt: false, literal: false })
     }
 
     fn agent_commands(&self) -> Vec<(ParticipantId, Vec<Named>)> {
@@ -566,22 +450,6 @@ impl Space {
         });
         std::iter::once("Participants".to_owned()).chain(present).collect()
     }
-}
-
-/// The same for commands that are the same in every word.
-/// A message as the conversation shows it.
-fn shown(text: &str) -> String {
-    match &text[..boundary(text, LONGEST_TEXT)] {
-        all if all.len() == text.len() => text.to_owned(),
-        beginning => format!("{beginning}\n… ({} bytes in all)", text.len()),
-    }
-}
-
-fn likeness(command: &Command) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    format!("{command:?}").hash(&mut hasher);
-    hasher.finish()
 }
 
 #[derive(Clone, Copy)]

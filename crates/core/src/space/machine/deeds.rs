@@ -6,8 +6,8 @@ use super::super::command::{Done, Refusal};
 use super::super::harness::{Deed, Order};
 use super::super::item::Level;
 use super::super::name::ParticipantId;
-use super::super::receipt::Stage;
 use super::{CALL_PATIENCE, Effect, Space, Ticket};
+use crate::receipt::Stage;
 use crate::request::RequestId;
 
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Space {
         self.deeds.failed.retain(|(id, _)| *id != request_id);
         match (why, said) {
             (Some(why), Some(said)) => self.fail(said.ticket, &request_id, why),
-            (Some(why), None) => self.reach(&request_id, Stage::Failed(why)),
+            (Some(why), None) => self.reach(&request_id, Stage::Failed(why.into())),
             (None, said) => {
                 self.reach(&request_id, Stage::Delivered);
                 self.reach(&request_id, Stage::Finished);
@@ -107,7 +107,8 @@ impl Space {
                 if aloud {
                     self.notice(Level::Info, "info", vec![line.clone()]);
                 }
-                let done = Done { receipt: self.receipt(&request_id), lines: vec![line], duplicate: false };
+                let receipt = self.receipt(&request_id);
+                let done = Done { receipt, lines: vec![line], duplicate: false, queued: false };
                 self.remember(&request_id, Ok(done.clone()));
                 self.effects.push(Effect::Answer(ticket, Ok::<_, Refusal>(done)));
             }

@@ -6,11 +6,11 @@ use super::super::event::{Event, Scope};
 use super::super::harness::Call;
 use super::super::item::Level;
 use super::super::name::ParticipantId;
-use super::super::receipt::Stage;
 use super::super::roster::{Ask, Told};
 use super::super::session::Life;
 use super::commands::{Came, Outcome};
 use super::{Effect, Space, Ticket, system};
+use crate::receipt::{Failure, Stage};
 use crate::request::RequestId;
 
 /// What can be asked in the place of a call that an agent does not have.
@@ -79,14 +79,14 @@ impl Space {
             // What the agent has said itself is an answer.
             Err(_) if !lines.is_empty() => {}
             Err(refusal) => {
-                self.reach(&id, Stage::Failed(refusal.to_string()));
+                self.reach(&id, Stage::Failed(Failure { reason: refusal.reason(), words: refusal.to_string() }));
                 self.remember(&id, Err(refusal.clone()));
                 return self.effects.push(Effect::Answer(pending.ticket, Err(refusal)));
             }
         }
         self.notice(Level::Info, "agents", lines.clone());
         self.reach(&id, Stage::Finished);
-        let done = Done { receipt: self.receipt(&id), lines, duplicate: false };
+        let done = Done { receipt: self.receipt(&id), lines, duplicate: false, queued: false };
         self.remember(&id, Ok(done.clone()));
         self.effects.push(Effect::Answer(pending.ticket, Ok(done)));
     }

@@ -6,6 +6,7 @@ mod commands;
 mod deeds;
 mod listing;
 mod managing;
+mod messages;
 mod posting;
 mod reports;
 mod restored;
@@ -21,21 +22,22 @@ use super::event::{Activity, Event, Evidence, Role, Scope, Status, StreamFrame};
 use super::harness::{Key, Order, Report};
 use super::item::{Body, Item, Level, Progress};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
-use super::receipt::{Receipt, Stage};
 use super::roster::{Ask, Told};
 use super::session::{Life, Session};
 use super::state::State;
-use crate::request::{Ledger, RequestId};
+use crate::receipt::{Receipt, Stage};
+use crate::request::{Fingerprint, Ledger, Request, RequestId};
 use calls::Calls;
 use deeds::Deeds;
 use listing::Running;
+pub use messages::QueuedMessage;
+pub use restored::Left;
 
-/// Bytes of one message.
+/// Bytes of a message that the conversation shows. The agent gets all of it.
 pub const LONGEST_TEXT: usize = 1 << 20;
 
-/// Bytes of one that is delivered straight to an agent. The agent gets all of it; of more than [`LONGEST_TEXT`] the conversation shows
-/// the beginning.
-pub const LONGEST_DELIVERY: usize = 16 << 20;
+/// Bytes of one message.
+pub const LONGEST_MESSAGE: usize = 16 << 20;
 
 /// How long an agent may take to answer a call.
 const CALL_PATIENCE: Duration = Duration::from_secs(30);
@@ -57,15 +59,16 @@ pub struct Now {
 #[derive(Debug)]
 pub enum Input {
     /// An agent takes part, for the first time or again; its harness is being started.
-    Enrol(ParticipantId),
+    /// It interprets prompts that begin with these characters itself.
+    Enrol(ParticipantId, &'static [char]),
     /// A door asks for something.
     Command {
         /// Whom the answer is for.
         ticket: Ticket,
         /// Who asks.
         by: ParticipantId,
-        /// The caller's id.
-        request_id: Option<RequestId>,
+        /// The caller's id for it, and what it asks for.
+        request: Option<Request>,
         /// What.
         command: Command,
     },
@@ -75,6 +78,8 @@ pub enum Input {
     Managed(u64, Result<Told, Refusal>),
     /// There is something to tell about an agent, long after it was asked for.
     Announced(Level, Told),
+    /// The space ends, and the next one goes on with it: messages that wait are not given up.
+    Suspend,
     /// The time that [`Space::wake_at`] named has come.
     Tick,
 }
@@ -116,12 +121,18 @@ pub struct Space {
     state: State,
     sessions: BTreeMap<ParticipantId, Session>,
     /// What was asked by which id, and what was answered.
-    ledger: Ledger<(u64, Result<Done, Refusal>)>,
+    ledger: Ledger<(Fingerprint, Result<Done, Refusal>)>,
     /// The turns of a command that are not over, and how the first of them failed that did.
     commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
     calls: Calls,
     running: Running,
     deeds: Deeds,
+    /// Messages of an earlier life whose agents do not take part yet.
+    requeued: Vec<QueuedMessage>,
+    /// The next space goes on with this one.
+    suspended: bool,
+    /// What the ids of commands without one begin with.
+    own_ids: String,
     counters: Counters,
     now: Now,
     effects: Vec<Effect>,
@@ -146,6 +157,9 @@ impl Space {
             calls: Calls::default(),
             running: Running::default(),
             deeds: Deeds::default(),
+            requeued: Vec::new(),
+            suspended: false,
+            own_ids: "wh-".to_owned(),
             counters: Counters::default(),
             now,
             effects: Vec::new(),
@@ -175,6 +189,11 @@ impl Space {
         &self.state
     }
 
+    /// Whether this id is that of a command of this life that is still remembered.
+    pub fn knows(&mut self, id: &RequestId, now: Now) -> bool {
+        self.ledger.find(id, now.steady).is_some()
+    }
+
     /// What the harness of this item's owner calls it.
     pub fn key_of(&self, item: &Item) -> Option<&Key> {
         let session = self.sessions.get(&item.from)?;
@@ -191,11 +210,12 @@ impl Space {
     pub fn handle(&mut self, input: Input, now: Now) -> Vec<Effect> {
         self.now = now;
         match input {
-            Input::Enrol(id) => self.enrol(id),
-            Input::Command { ticket, by, request_id, command } => self.command(ticket, &by, request_id, command),
+            Input::Enrol(id, interprets) => self.enrol(id, interprets),
+            Input::Command { ticket, by, request, command } => self.command(ticket, &by, request, command),
             Input::Report(id, report) => self.report(&id, report),
             Input::Managed(number, told) => self.managed(number, told),
             Input::Announced(level, told) => self.notice(level, "agents", told.lines()),
+            Input::Suspend => self.suspended = true,
             Input::Tick => self.tick(),
         }
         self.dispatch();
@@ -239,11 +259,12 @@ impl Space {
         TurnId::from(format!("turn-{}", self.counters.turns))
     }
 
-    fn request_id(&mut self) -> RequestId {
+    /// An id for a command without one.
+    pub fn request_id(&mut self) -> RequestId {
         loop {
             self.counters.requests += 1;
             // Ours have a letter and a number and so are always ids; a caller's may look the same.
-            if let Ok(id) = RequestId::new(format!("wh-{}", self.counters.requests))
+            if let Ok(id) = RequestId::new(format!("{}{}", self.own_ids, self.counters.requests))
                 && self.state.receipts.get(&id).is_none()
             {
                 return id;
@@ -278,13 +299,14 @@ impl Space {
         self.whole('n', system(), None, Body::Notice { level, topic: topic.to_owned(), lines });
     }
 
-    fn enrol(&mut self, id: ParticipantId) {
+    fn enrol(&mut self, id: ParticipantId, interprets: &'static [char]) {
         if self.sessions.get(&id).is_some_and(|session| !matches!(session.life, Life::Gone(_))) {
             return;
         }
         self.publish(Event::Joined(id.clone(), Role::Agent));
         self.act(system(), "system/presence", json!({ "event": "join", "participant": { "id": id.as_str() } }), vec![]);
-        self.sessions.insert(id.clone(), Session::new());
+        self.sessions.insert(id.clone(), Session::new(interprets));
+        self.requeue(&id);
         self.settle(&id);
     }
 
@@ -295,6 +317,7 @@ impl Space {
             if self.state.participants.get(&id).is_some_and(|one| one.paused.is_none())
                 && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next)
             {
+                self.handed_over(&prompt.item);
                 self.publish(Event::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });
                 self.effects.push(Effect::Tell(id.clone(), order));
             }
@@ -390,16 +413,16 @@ impl Space {
     }
 
     fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {
-        self.reach(request_id, Stage::Failed(reason.clone()));
+        self.reach(request_id, Stage::Failed(reason.as_str().into()));
         self.remember(request_id, Err(Refusal::Failed(reason.clone())));
         self.effects.push(Effect::Answer(ticket, Err(Refusal::Failed(reason))));
     }
 
     /// What a retry of this command is answered from now on, if its caller gave it an id.
     fn remember(&mut self, id: &RequestId, answer: Result<Done, Refusal>) {
-        if let Some((kind, _)) = self.ledger.find(id, self.now.steady) {
-            let kind = *kind;
-            self.ledger.enter(id.clone(), (kind, answer), self.now.steady);
+        if let Some((fingerprint, _)) = self.ledger.find(id, self.now.steady) {
+            let fingerprint = fingerprint.clone();
+            self.ledger.enter(id.clone(), (fingerprint, answer), self.now.steady);
         }
     }
 }

@@ -7,9 +7,9 @@ use super::super::event::Event;
 use super::super::harness::Tool;
 use super::super::item::Body;
 use super::super::name::ParticipantId;
-use super::super::receipt::Stage;
 use super::Space;
 use super::commands::{Came, Outcome};
+use crate::receipt::Stage;
 use crate::request::RequestId;
 
 impl Space {

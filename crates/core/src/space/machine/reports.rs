@@ -12,11 +12,11 @@ use super::super::harness::{Key, Outcome, PauseReport, Report};
 use super::super::item::{Body, Item, Level, Progress, ToolCall};
 use super::super::name::{ItemId, ParticipantId, TurnId};
 use super::super::question::{Closing, Question};
-use super::super::receipt::Stage;
 use super::super::roster::Ask;
 use super::super::session::Life;
 use super::super::state;
 use super::{Effect, Signal, Space};
+use crate::receipt::{Failure, Stage};
 
 impl Space {
     pub(super) fn report(&mut self, id: &ParticipantId, report: Report) {
@@ -241,8 +241,8 @@ impl Space {
         }
         let stage = match &outcome {
             Outcome::Completed => Stage::Finished,
-            Outcome::Cancelled => Stage::Failed("cancelled".to_owned()),
-            Outcome::Failed(reason) => Stage::Failed(reason.clone()),
+            Outcome::Cancelled => Stage::Failed(Failure::cancelled()),
+            Outcome::Failed(reason) => Stage::Failed(reason.as_str().into()),
         };
         let tally = self.state.tally(turn, self.now.time);
         self.publish(Event::TurnEnded(turn.clone(), outcome, tally));
@@ -330,7 +330,7 @@ impl Space {
                 if !lines.is_empty() {
                     self.notice(Level::Info, "info", lines.clone());
                 }
-                let done = Done { receipt: self.receipt(&pending.request_id), lines, duplicate: false };
+                let done = Done { receipt: self.receipt(&pending.request_id), lines, duplicate: false, queued: false };
                 self.remember(&pending.request_id, Ok(done.clone()));
                 self.effects.push(Effect::Answer(pending.ticket, Ok(done)));
             }
@@ -347,10 +347,10 @@ impl Space {
         if let Some(turn) = turn {
             let tally = self.state.tally(&turn, self.now.time);
             self.publish(Event::TurnEnded(turn.clone(), Outcome::Failed(why.clone()), tally));
-            self.turn_reached(&turn, Stage::Failed(why.clone()));
+            self.turn_reached(&turn, Stage::Failed(why.as_str().into()));
         }
-        for prompt in waiting {
-            self.turn_reached(&prompt.turn, Stage::Failed(why.clone()));
+        if !self.suspended {
+            self.abandon(waiting, &why.as_str().into());
         }
         // Also what was of no turn: nobody is left who could finish it.
         let unfinished: Vec<Arc<Item>> = self.state.items.growing().filter(|item| item.from == *id).cloned().collect();

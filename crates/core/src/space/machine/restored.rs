@@ -9,6 +9,7 @@ use super::super::items;
 use super::super::name::ParticipantId;
 use super::super::question::Closing;
 use super::super::state;
+use super::messages::QueuedMessage;
 use super::{Counters, Effect, Now, Space};
 
 /// Numbers in names are counted up to here; no space ever comes so far by itself.
@@ -21,12 +22,14 @@ impl Space {
     pub fn restore(
         name: &str,
         me: ParticipantId,
-        items: Vec<Item>,
+        Left { items, queued, epoch }: Left,
         notice: Option<&str>,
         now: Now,
     ) -> (Self, Vec<Effect>) {
         let (mut space, mut effects) = Self::new(name, me, now);
         let mut withdrawn = 0;
+        space.requeued = queued;
+        space.own_ids = format!("wh-{epoch}-");
         let mut newest = SystemTime::UNIX_EPOCH;
         let mut items: Vec<Arc<Item>> = items.into_iter().map(Arc::new).collect();
         for item in &mut items {
@@ -39,7 +42,9 @@ impl Space {
         space.state.items.list_after(newest);
         for item in items {
             space.counters.pass(&item);
-            let (item, was_asked) = settled(Arc::unwrap_or_clone(item));
+            let item = Arc::unwrap_or_clone(item);
+            let waits = item.progress == Progress::Queued && space.claims(&item);
+            let (item, was_asked) = if waits { (item, false) } else { settled(item) };
             withdrawn += usize::from(was_asked);
             space.state.put_at(Arc::new(item), at, 0);
         }
@@ -54,6 +59,34 @@ impl Space {
         }
         effects.append(&mut space.effects);
         (space, effects)
+    }
+}
+
+/// What an earlier life of a space has left.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// Its items, in order.
+    pub items: Vec<Item>,
+    /// Messages that no agent was given, in order.
+    pub queued: Vec<QueuedMessage>,
+    /// The number of this life, so that commands without an id get one that no earlier life has given.
+    pub epoch: u64,
+}
+
+impl Space {
+    /// Whether an item shows a message that waits. Each message has one.
+    fn claims(&mut self, item: &Item) -> bool {
+        let Body::Text { text, .. } = &item.body else { return false };
+        let shows = |queued: &&mut QueuedMessage| {
+            queued.item.is_none() && queued.by == item.from && super::messages::shown(&queued.text) == *text
+        };
+        match self.requeued.iter_mut().find(shows) {
+            Some(queued) => {
+                queued.item = Some(item.id.clone());
+                true
+            }
+            None => false,
+        }
     }
 }
 
@@ -76,6 +109,10 @@ fn number(name: &str) -> u64 {
 
 /// The item, over; and whether it was a question that waited.
 fn settled(mut item: Item) -> (Item, bool) {
+    if item.progress == Progress::Queued {
+        // It is not among the messages that wait: an agent was given it, and that was not stored in time.
+        item.progress = Progress::Done;
+    }
     let over = item.progress != Progress::Growing;
     match &mut item.body {
         Body::Question { closing: closing @ None, .. } if item.progress != Progress::Retracted => {
@@ -120,7 +157,7 @@ mod tests {
 
     fn restored(items: Vec<Item>, notice: Option<&str>) -> (Space, Vec<Effect>) {
         let now = Now { steady: Instant::now(), time: SystemTime::UNIX_EPOCH };
-        Space::restore("test", "human".into(), items, notice, now)
+        Space::restore("test", "human".into(), Left { items, ..Left::default() }, notice, now)
     }
 
     #[test]

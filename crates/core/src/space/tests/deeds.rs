@@ -34,7 +34,7 @@ fn an_interrupt_is_finished_when_the_agent_was_told_and_failed_when_it_was_not()
 fn one_agent_that_was_not_told_is_an_interrupt_that_failed() {
     let mut bench = Bench::ready();
     let other = ParticipantId::from("other");
-    bench.handle(Input::Enrol(other.clone()));
+    bench.handle(Input::Enrol(other.clone(), &[]));
     bench.handle(Input::Report(other.clone(), Report::Ready(capable())));
     bench.say("r1", "both of you");
     bench.command(Some("i1"), Command::Interrupt(None));
@@ -83,7 +83,13 @@ fn another_model_is_said_when_the_agent_has_agreed_and_its_refusal_is_the_answer
 fn who_is_named_twice_is_told_once() {
     let mut bench = Bench::ready();
     let twice = vec![agent(), agent()];
-    let say = Command::Say { text: "hi".into(), to: Some(twice.clone()), attachments: vec![] };
+    let say = Command::Say {
+        text: "hi".into(),
+        to: Some(twice.clone()),
+        attachments: vec![],
+        interrupt: false,
+        literal: false,
+    };
     let (effects, done) = bench.command(Some("r1"), say);
     let turn = done.unwrap().unwrap().receipt.turn.unwrap();
     assert_eq!(told(&effects).len(), 1);
@@ -97,5 +103,5 @@ fn who_is_named_twice_is_told_once() {
 }
 
 fn say_to_targets() -> Command {
-    Command::Say { text: "hi".into(), to: None, attachments: vec![] }
+    Command::Say { text: "hi".into(), to: None, attachments: vec![], interrupt: false, literal: false }
 }

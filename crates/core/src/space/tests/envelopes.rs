@@ -47,7 +47,7 @@ fn a_permission_is_proposed_then_requested_by_who_gave_it_and_only_then_by_the_a
     bench.handle(Input::Tick);
     let owned = |kind: &str, from: &str| (kind.to_owned(), Some(from.to_owned()));
     assert_eq!(kinds_after(&bench, before), [owned("mcp/proposal", "demo")]);
-    bench.command(None, Command::Answer { question, answer: answer("yes") });
+    bench.command(None, Command::Answer { question, answer: answer("yes"), decision: None });
     call(&mut bench, ToolStatus::Running, false);
     bench.pass(5_000);
     bench.handle(Input::Tick);
@@ -77,7 +77,7 @@ fn a_rejected_proposal_has_a_reason_and_its_call_comes_after_it() {
     let before = listed(&bench).len();
     call(&mut bench, ToolStatus::Pending, false);
     let question = asked(&mut bench);
-    bench.command(None, Command::Answer { question, answer: answer("no") });
+    bench.command(None, Command::Answer { question, answer: answer("no"), decision: None });
     call(&mut bench, ToolStatus::Denied, true);
     let kinds: Vec<String> = kinds_after(&bench, before).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["mcp/proposal", "mcp/reject", "mcp/request", "mcp/response"]);

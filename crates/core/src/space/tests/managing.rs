@@ -6,9 +6,9 @@ use super::super::command::{Command, Refusal};
 use super::super::harness::{Call, Capabilities, Named, Order, Report};
 use super::super::item::{Body, Level};
 use super::super::machine::{Effect, Input};
-use super::super::receipt::Stage;
 use super::super::roster::{Ask, LoginDone, Told};
 use super::{Bench, ParticipantId, agent};
+use crate::receipt::Stage;
 use crate::slash::{self, Slash};
 
 fn command(line: &str) -> Command {

@@ -4,14 +4,15 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use wh_client::{Conversation, Gone, Typed};
+use wh_client::{Conversation, Gone};
 use wh_core::caller::Act;
-use wh_core::request::RequestId;
-use wh_core::slash::{self, Slash};
+use wh_core::line;
+use wh_core::receipt::{Receipt, Stage};
+use wh_core::request::{Content, Request as Named};
+use wh_core::slash::Slash;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::item::Item;
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question};
-use wh_core::space::receipt::{Receipt, Stage};
 use wh_core::space::{ItemId, ParticipantId};
 use wh_wire::control::{
     AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, QuestionBody, QuestionsBody,
@@ -19,6 +20,7 @@ use wh_wire::control::{
 };
 
 use super::state::kind_name;
+use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
@@ -47,14 +49,24 @@ pub(in crate::http) async fn answer(State(door): State<Door>, peer: Peer, body: 
     door.admit(&peer, Act::Answer).await?;
     let body: AnswerRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
+    let content = Content::Answer {
+        question: &body.id,
+        option: body.option.as_deref(),
+        decision: None,
+        text: body.text.as_deref(),
+    };
+    let named = id.map(|id| Named::new(id, SENDER, &content));
     let answer = Answer { option: body.option, text: body.text };
-    run(&door, id, Command::Answer { question: ItemId::from(body.id), answer }).await
+    run(&door, named, Command::Answer { question: ItemId::from(body.id), answer, decision: None }).await
 }
 
 pub(in crate::http) async fn interrupt(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
     let body: InterruptRequest = body::json_or_nothing(body).await?;
     let id = request_id(body.request_id.as_deref())?;
-    run(&door, id, Command::Interrupt(body.participant.map(ParticipantId::from))).await
+    let usual = |one: &String| door.is_usual(std::slice::from_ref(one));
+    let content = Content::Interrupt(body.participant.as_ref().filter(|one| !usual(one)).map(String::as_str));
+    let named = id.map(|id| Named::new(id, SENDER, &content));
+    run(&door, named, Command::Interrupt(body.participant.map(ParticipantId::from))).await
 }
 
 pub(in crate::http) async fn command(
@@ -69,17 +81,10 @@ pub(in crate::http) async fn command(
         let hint = "a command begins with a slash, as /help; to say something use POST /message".to_owned();
         return Err(Fault::Refused("Invalid command", hint));
     }
-    match slash::parse(&body.command).map_err(|mistake| Fault::Refused("Invalid command", mistake.to_string()))? {
-        Slash::Space(command) => run(&door, id, command).await,
-        Slash::Ui(_) if id.is_some() => {
-            let hint = "a command for the UI changes only what is shown, and takes no request_id".to_owned();
-            Err(Fault::Refused("Invalid request_id", hint))
-        }
-        Slash::Ui(command) => {
-            door.conversation()?.ui.run(command).await?;
-            Ok(Json(DoneBody { ok: true, lines: Vec::new(), receipt: None, duplicate: false }))
-        }
-    }
+    let asked = line::read(&body.command).map_err(Fault::Line)?;
+    let named = id.map(|id| Named::new(id, SENDER, &Content::Line(body.command.trim())));
+    let Done { receipt, lines, duplicate, .. } = run_line(door.conversation()?, named, asked).await?;
+    Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))
 }
 
 pub(in crate::http) async fn receipt(
@@ -87,42 +92,32 @@ pub(in crate::http) async fn receipt(
     Path(id): Path<String>,
 ) -> Result<Json<ReceiptBody>, Fault> {
     let id = request_id(Some(&id))?.ok_or(Fault::NoSuchReceipt)?;
-    if let Some(conversation) = &door.conversation {
-        let wanted = id.clone();
-        let found = conversation.space.look(move |state| state.receipts.get(&wanted).cloned()).await?;
-        if let Some(receipt) = found {
-            return Ok(Json(receipt_body(&receipt)));
-        }
+    if let Some(conversation) = &door.conversation
+        && let Some(receipt) = conversation.space.receipt(id.clone()).await?
+    {
+        return Ok(Json(receipt_body(&receipt)));
     }
-    let typed = door.surface.receipt(id.clone()).await?.ok_or(Fault::NoSuchReceipt)?;
-    Ok(Json(typed_body(&id, typed)))
+    let receipt = door.surface.receipt(id).await?.ok_or(Fault::NoSuchReceipt)?;
+    Ok(Json(receipt_body(&receipt)))
 }
 
-/// What a terminal knows of what was typed: it has it. What the program makes of it is on the screen.
-fn typed_body(id: &RequestId, typed: Typed) -> ReceiptBody {
-    let lost = typed.lost.then(|| "the program ended before it had read all of it".to_owned());
-    let stage = match (typed.delivered, typed.lost) {
-        (Some(_), _) => "delivered",
-        (None, true) => "failed",
-        (None, false) => "accepted",
+/// Carries out what a line asks for, in the space or in its UI.
+pub(super) async fn run_line(conversation: &Conversation, named: Option<Named>, asked: Slash) -> Result<Done, Fault> {
+    let (command, ui) = match asked {
+        Slash::Space(command) => (command, None),
+        Slash::Ui(command) => (Command::OfUi, Some(command)),
     };
-    let stages = [("accepted", Some(typed.accepted)), ("delivered", typed.delivered)];
-    let reached =
-        stages.into_iter().filter_map(|(stage, at)| Some(ReachedBody { stage: stage.to_owned(), at: iso(at?) }));
-    ReceiptBody {
-        request_id: id.as_str().to_owned(),
-        stage: stage.to_owned(),
-        reason: lost,
-        warning: None,
-        message: None,
-        turn: None,
-        reached: reached.collect(),
+    let done = conversation.space.command(conversation.me.clone(), named, command).await??;
+    if let Some(command) = ui.filter(|_| !done.duplicate) {
+        conversation.ui.run(command).await?;
     }
+    Ok(done)
 }
 
-async fn run(door: &Door, id: Option<RequestId>, command: Command) -> Result<Json<DoneBody>, Fault> {
+async fn run(door: &Door, named: Option<Named>, command: Command) -> Result<Json<DoneBody>, Fault> {
     let conversation = door.conversation()?;
-    let Done { receipt, lines, duplicate } = conversation.space.command(conversation.me.clone(), id, command).await??;
+    let me = conversation.me.clone();
+    let Done { receipt, lines, duplicate, .. } = conversation.space.command(me, named, command).await??;
     Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))
 }
 
@@ -137,15 +132,17 @@ pub(super) fn stage_name(stage: &Stage) -> &'static str {
     }
 }
 
-pub(super) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
+pub(in crate::http) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
     let reached = |(stage, at): &(Stage, std::time::SystemTime)| ReachedBody {
         stage: stage_name(stage).to_owned(),
         at: iso(*at),
     };
+    let failure = if let Stage::Failed(failure) = &receipt.stage { Some(failure) } else { None };
     ReceiptBody {
         request_id: receipt.request_id.as_str().to_owned(),
         stage: stage_name(&receipt.stage).to_owned(),
-        reason: if let Stage::Failed(reason) = &receipt.stage { Some(reason.clone()) } else { None },
+        code: failure.map(|failure| failure.reason.code().to_owned()),
+        reason: failure.map(|failure| failure.words.clone()),
         warning: receipt.warning.clone(),
         message: receipt.item.as_ref().map(ToString::to_string),
         turn: receipt.turn.as_ref().map(ToString::to_string),

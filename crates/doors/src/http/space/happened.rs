@@ -56,6 +56,7 @@ fn item_body(item: &Arc<Item>, me: &ParticipantId) -> EventBody {
     let progress = match item.progress {
         Progress::Growing => "growing",
         Progress::Done => "done",
+        Progress::Queued => "queued",
         Progress::Cut => "cut",
         Progress::Retracted => "retracted",
     };

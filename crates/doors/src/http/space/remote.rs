@@ -5,6 +5,9 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use serde_json::{Map, Value};
 use wh_core::caller::Act;
+use wh_core::line::{self, is_shell};
+use wh_core::request::{Content, Request as Named, TextDigest};
+use wh_core::slash::Slash;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::event::Role;
@@ -12,7 +15,8 @@ use wh_core::space::item::{Body as ItemBody, Progress};
 use wh_core::space::state::State as SpaceState;
 use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 
-use super::commands::stage_name;
+use super::commands::{run_line, stage_name};
+use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
@@ -38,15 +42,33 @@ pub(in crate::http) async fn message(
     let id = request_id(request.request_id.as_deref())?;
     let conversation = door.conversation()?;
     door.admit(&peer, Act::say(&request.message)).await?;
-    let to = request.to.map(|list| list.into_iter().map(ParticipantId::from).collect());
-    let say = Command::Say { text: request.message, to, attachments: Vec::new() };
-    let Done { receipt, duplicate, .. } = conversation.space.command(conversation.me.clone(), id, say).await??;
+    if is_shell(&request.message) && !request.literal && !request.allow_shell {
+        return Err(Fault::ShellNotAllowed);
+    }
+    let to: Option<Vec<ParticipantId>> =
+        request.to.as_ref().map(|list| list.iter().map(|one| ParticipantId::from(one.as_str())).collect());
+    // A text for named participants is a message whatever it begins with: slash commands name their own.
+    let mut asked = match request.literal || to.is_some() {
+        true => Slash::Space(Command::say(request.message.as_str(), to)),
+        false => line::read(&request.message).map_err(Fault::Line)?,
+    };
+    let content = match &mut asked {
+        Slash::Space(Command::Say { text, literal, .. }) if *text == request.message => {
+            *literal = request.literal;
+            let to = request.to.as_deref().filter(|to| !door.is_usual(to));
+            Content::Text { digest: TextDigest::of(text), interrupt: false, to }
+        }
+        _ => Content::Line(request.message.trim()),
+    };
+    let named = id.map(|id| Named::new(id, SENDER, &content));
+    let Done { receipt, duplicate, lines, .. } = run_line(conversation, named, asked).await?;
     Ok(Json(MessageBody {
         status: "Message submitted".to_owned(),
         request_id: receipt.request_id.as_str().to_owned(),
         turn: receipt.turn.as_ref().map(ToString::to_string),
         stage: stage_name(&receipt.stage).to_owned(),
         duplicate,
+        lines,
     }))
 }
 
@@ -73,7 +95,9 @@ fn said(state: &SpaceState, most: usize) -> Vec<HistoryEntry> {
             None if item.turn.is_some() => "model",
             None => "user",
         };
-        let shown = !matches!(item.progress, Progress::Retracted) && !text.is_empty();
+        // A message of a person that no agent was given, or not yet, was not said to it.
+        let unsent = role == "user" && matches!(item.progress, Progress::Queued | Progress::Cut);
+        let shown = !unsent && !matches!(item.progress, Progress::Retracted) && !text.is_empty();
         shown.then(|| HistoryEntry { role: role.to_owned(), text: text.clone() })
     };
     let mut last: Vec<HistoryEntry> = state.items.iter().rev().filter_map(|item| entry(item)).take(most).collect();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use nix::errno::Errno;
 use nix::sys::stat::SFlag;
+use wh_core::reason::Reason;
 
 /// Why not. As text it is the detail of a `rejected`. It tells nothing about files outside of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,17 +83,17 @@ impl ReferenceProblem {
     }
 
     /// In a word for programs.
-    pub fn code(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::NotAbsolute | Self::Upwards | Self::Outside(_) | Self::Link(_) | Self::HardLink => "ref_outside",
-            Self::Mime(_) => "ref_mime",
-            Self::Missing | Self::NoFolder(_) => "ref_missing",
-            Self::NoFile(_) | Self::Foreign | Self::Unreadable(_) => "ref_unreadable",
-            Self::Size { .. } | Self::TooLong { .. } => "ref_size",
-            Self::Digest => "ref_digest",
-            Self::NotUtf8(_) => "ref_not_utf8",
-            Self::Blank => "empty",
-            Self::Expired(_) | Self::NoTime(_) => "ref_expired",
+            Self::NotAbsolute | Self::Upwards | Self::Outside(_) | Self::Link(_) | Self::HardLink => Reason::RefOutside,
+            Self::Mime(_) => Reason::RefMime,
+            Self::Missing | Self::NoFolder(_) => Reason::RefMissing,
+            Self::NoFile(_) | Self::Foreign | Self::Unreadable(_) => Reason::RefUnreadable,
+            Self::Size { .. } | Self::TooLong { .. } => Reason::RefSize,
+            Self::Digest => Reason::RefDigest,
+            Self::NotUtf8(_) => Reason::RefNotUtf8,
+            Self::Blank => Reason::Empty,
+            Self::Expired(_) | Self::NoTime(_) => Reason::RefExpired,
         }
     }
 }

@@ -39,7 +39,7 @@ async fn one_that_does_not_end_is_ended_and_that_is_said() {
     mirror.catch_up().await.unwrap();
     let why = gone(&mirror).expect("it is gone").expect("and why is said");
     assert!(why.contains("was killed"), "{why}");
-    assert_eq!(stage(&mirror, &request), Stage::Failed(why), "nothing stays under way");
+    assert_eq!(stage(&mirror, &request), Stage::Failed(why.into()), "nothing stays under way");
 }
 
 #[tokio::test(start_paused = true)]
@@ -70,7 +70,7 @@ async fn a_shutdown_that_is_not_heeded_is_carried_out() {
     let (running, mut mirror, request) = stubborn().await;
     running.space.command(me(), None, Command::Shutdown("fake".into(), None)).await.unwrap().unwrap();
     until(&mut mirror, |mirror| gone(mirror).is_some()).await;
-    assert!(matches!(stage(&mirror, &request), Stage::Failed(why) if why.contains("was killed")));
+    assert!(matches!(stage(&mirror, &request), Stage::Failed(why) if why.words.contains("was killed")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,10 +10,10 @@ use wh_agents::port::{
     Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
     StartError, Surroundings,
 };
+use wh_core::receipt::Stage;
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
 use wh_core::space::harness::{Call, Capabilities, Order, Report};
-use wh_core::space::receipt::Stage;
 use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, RunningCard, Told, conversation_id};
 
 use super::super::{Roster, RunningSpace};

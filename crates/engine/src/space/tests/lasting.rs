@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wh_core::space::command::Refusal;
 use wh_core::space::item::{Item, Progress};
+use wh_core::space::machine::Left;
 
-use super::super::nobody;
 use super::*;
 
 fn said(id: &str, text: &str, progress: Progress) -> Item {
@@ -32,7 +32,8 @@ fn ids(mirror: &Mirror) -> Vec<String> {
 #[tokio::test]
 async fn a_restored_space_goes_on_where_the_earlier_one_was_cut_off() {
     let items = vec![said("m1", "before", Progress::Done), said("i2", "half a", Progress::Growing)];
-    let running = RunningSpace::restore("test", me(), nobody(), items, Some("It was restarted."));
+    let running =
+        RunningSpace::restore("test", me(), Left { items, ..Left::default() }, Some("It was restarted."), None);
     let (harness, mut inside) = Harness::new();
     running.enrol("fake".into(), harness).await;
     inside.reports.send(Report::Ready(Capabilities::default())).await.unwrap();
@@ -52,10 +53,11 @@ async fn a_restored_space_goes_on_where_the_earlier_one_was_cut_off() {
 async fn a_conversation_that_sleeps_is_read_when_somebody_asks_and_only_once() {
     let reads = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&reads);
-    let space = RunningSpace::asleep("test", me(), async move {
+    let read = async move {
         counted.fetch_add(1, Ordering::SeqCst);
         vec![said("m1", "before", Progress::Done)]
-    });
+    };
+    let space = RunningSpace::asleep("test", me(), read, None);
     tokio::task::yield_now().await;
     assert_eq!(reads.load(Ordering::SeqCst), 0);
     assert_eq!(ids(&space.mirror().await.unwrap()), ["m1"]);

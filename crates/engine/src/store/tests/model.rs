@@ -65,7 +65,7 @@ impl Model {
         if known.len() == MOST {
             return Err(StoreError::Full { what: "requests", most: MOST as u64 });
         }
-        let entry = Entry { fingerprint: print.to_string(), at: at(1), epoch, state: State::Pending };
+        let entry = Entry { fingerprint: print.to_string(), at: at(1), epoch, state: State::Pending, receipt: None };
         known.insert(key, (entry, now));
         Ok(Begun::New)
     }

@@ -17,7 +17,13 @@ async fn of_many_who_begin_the_same_request_one_hears_that_it_is_new() {
         match task.await.unwrap() {
             Begun::New => new += 1,
             Begun::Known(entry) => {
-                let known = Entry { fingerprint: "print".to_owned(), at: at(1), epoch: 1, state: State::Pending };
+                let known = Entry {
+                    fingerprint: "print".to_owned(),
+                    at: at(1),
+                    epoch: 1,
+                    state: State::Pending,
+                    receipt: None,
+                };
                 assert_eq!(entry, known);
             }
         }
@@ -79,7 +85,13 @@ async fn what_was_pending_is_cut_off_in_the_next_life_and_stays_so() {
     let store = bench.open();
     assert_eq!(store.opening(), &Opening { epoch: 2, cut_off: 1, set_aside: None });
     assert_eq!(store.cut_off(10).await.unwrap(), [key("pending")]);
-    let known = Entry { fingerprint: "print".to_owned(), at: at(1), epoch: 1, state: State::CutOff { epoch: 2 } };
+    let known = Entry {
+        fingerprint: "print".to_owned(),
+        at: at(1),
+        epoch: 1,
+        state: State::CutOff { epoch: 2 },
+        receipt: None,
+    };
     assert_eq!(store.begin(key("pending"), "print", at(9)).await.unwrap(), Begun::Known(known.clone()));
     assert!(!store.undo(key("pending")).await.unwrap());
     assert!(matches!(store.finish(key("pending"), "ok", None, at(9)).await, Err(StoreError::Settled { .. })));

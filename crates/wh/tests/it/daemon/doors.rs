@@ -15,13 +15,14 @@ fn is(ack: &Value, result: &str, duplicate: bool, error: &str) {
 }
 
 #[test]
-fn a_name_that_was_used_at_another_door_is_not_taken_for_the_same() {
+fn the_same_command_through_another_interface_is_a_duplicate_and_another_one_is_refused() {
     let house = House::new();
     let program = house.create(json!({ "command": ["cat"], "name": "cat" }));
     let typed = json!({ "text": "by http", "request_id": "same" });
     assert_eq!(house.post(&format!("/sessions/{}/control/send_input", program.id), typed).status, 200);
     house.wait(&program, r#"screen_contains "by http""#);
     is(&house.control(&stdin(&program, "same", "by the socket")), "rejected", false, "request_id_reused");
+    is(&house.control(&stdin(&program, "same", "by http")), "ok", true, "");
     is(&house.control(&stdin(&program, "another", "by the socket")), "ok", false, "");
     house.wait(&program, r#"screen_contains "by httpby the socket""#);
     let path = format!("/sessions/{}/control/wait", program.id);
@@ -36,7 +37,13 @@ fn a_name_that_was_used_at_another_door_is_not_taken_for_the_same() {
     house.state(&agent, "idle");
     is(&house.control(&stdin(&agent, "second", "/demo slow")), "ok", false, "");
     house.state(&agent, "working");
-    is(&house.control(&interrupt(&agent, "stop")), "rejected", false, "request_id_reused");
+    is(&house.control(&interrupt(&agent, "stop")), "ok", true, "");
+    house.state(&agent, "working");
+    let path = format!("/sessions/{}/message", agent.id);
+    let repeated = house.post(&path, json!({ "message": "/demo slow", "literal": true, "request_id": "second" }));
+    assert_eq!((repeated.status, repeated.json()["duplicate"].clone()), (200, json!(true)), "{}", repeated.text());
+    let reused = house.post(&path, json!({ "message": "something else", "request_id": "second" }));
+    assert_eq!((reused.status, reused.json()["code"].clone()), (409, json!("request_id_reused")));
     is(&house.control(&interrupt(&agent, "stop-2")), "ok", false, "");
     house.state(&agent, "idle");
 }

@@ -123,19 +123,19 @@ fn is_controlled(lab: &Lab, agent: &str, mode: Option<&str>, ids: impl Fn(&Lab) 
     ok(&house, &stdin(&session, "after", "hello"));
     assert_eq!(ended(&house, &session, "after"), finished);
 
-    // A long turn: busy meanwhile, and interrupted.
+    // A long turn: what comes meanwhile is queued, and carried out when the turn is interrupted.
     ok(&house, &stdin(&session, "slow", "slow: 600"));
     house.wait(&session, r#"screen_contains "word3""#);
-    let busy = house.control(&stdin(&session, "busy", "and this?"));
-    assert_eq!((&busy["result"], &busy["duplicate"]), (&json!("busy"), &json!(false)), "{busy}");
+    let queued = house.control(&stdin(&session, "queued", "slow: 600"));
+    assert_eq!((&queued["result"], &queued["duplicate"]), (&json!("ok"), &json!(false)), "{queued}");
+    assert!(queued["detail"].as_str().unwrap().starts_with("queued"), "{queued}");
     ok(&house, &interrupt(&session, "stop"));
     assert_eq!(ended(&house, &session, "slow"), cancelled);
-    house.state(&session, "idle");
-    // What was busy has used nothing up; and a text may interrupt what is under way.
-    ok(&house, &stdin(&session, "busy", "slow: 600"));
-    house.state(&session, "working");
+    let begun = || house.get(&format!("/sessions/{}/control/receipts/queued", session.id)).json()["stage"] == "started";
+    eventually("the queued message is being worked on", || begun().then_some(()));
+    // A text may interrupt what is under way.
     ok(&house, &with(stdin(&session, "instead", "hello again"), json!({ "interrupt": true })));
-    assert_eq!(ended(&house, &session, "busy"), cancelled);
+    assert_eq!(ended(&house, &session, "queued"), cancelled);
     assert_eq!(ended(&house, &session, "instead"), finished);
     let nothing = house.control(&interrupt(&session, "nothing"));
     assert_eq!(
@@ -267,15 +267,18 @@ fn a_program_that_does_not_read_is_said_not_to_have_it_until_it_does() {
     assert_eq!((&ack["result"], &ack["error"]), (&json!("timeout"), &json!("unread")), "{ack}");
     let path = format!("/sessions/{}/control/receipts/much", session.id);
     assert_eq!(house.get(&path).json()["stage"], "accepted");
-    let busy = house.control(&stdin(&session, "more", "x"));
-    assert_eq!(busy["result"], "busy", "{busy}");
+    // What comes later waits behind it.
+    let more = stdin(&session, "more", "x");
+    let ack = house.control(&more);
+    assert_eq!((&ack["result"], &ack["error"]), (&json!("timeout"), &json!("unread")), "{ack}");
     let busy = house.control(&much);
     assert_eq!((&busy["result"], &busy["duplicate"]), (&json!("busy"), &json!(true)), "it is under way: {busy}");
     fs::write(&go, "").unwrap();
     eventually("it has read everything", || (house.get(&path).json()["stage"] == "delivered").then_some(()));
     let later = eventually("that is known", || Some(house.control(&much)).filter(|ack| ack["result"] != "busy"));
     assert_eq!((&later["result"], &later["duplicate"]), (&json!("ok"), &json!(true)), "{later}");
-    ok(&house, &stdin(&session, "more", "x"));
+    let ack = house.control(&more);
+    assert_eq!((&ack["result"], &ack["duplicate"]), (&json!("ok"), &json!(true)), "{ack}");
 }
 
 #[test]

@@ -320,8 +320,14 @@ fn the_doctor_says_whether_it_can_be_used() {
 fn a_command_that_it_does_not_know_is_not_finished_like_a_prompt() {
     Lab::inside("space::claude::a_command_that_it_does_not_know_is_not_finished_like_a_prompt", |lab| {
         let wh = claude(lab, &[]);
+        let unknown = wh.post("/message", json!({ "message": "/nosuchcommand" }));
+        assert_eq!((unknown.status, unknown.json()["code"].clone()), (404, json!("unknown_command")));
+        let literal = wh.post("/message", json!({ "message": "/nosuchcommand", "literal": true }));
+        assert_eq!((literal.status, literal.json()["code"].clone()), (409, json!("not_literal")));
+        // A message to named participants is no slash command of the UI.
         for text in ["/nosuchcommand", "/nosuchcommand with words"] {
-            let receipt = ask(&wh, text);
+            let sent = wh.post("/message", json!({ "message": text, "to": ["claude"] })).json();
+            let receipt = finished(&wh, sent["request_id"].as_str().unwrap());
             assert_eq!(receipt["stage"], "failed", "{receipt}");
             assert_eq!(receipt["reason"], "Claude Code has no command /nosuchcommand");
         }

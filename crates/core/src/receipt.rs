@@ -3,18 +3,22 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::SystemTime;
 
-use super::name::{ItemId, TurnId};
+use serde::{Deserialize, Serialize};
+
+use crate::reason::Reason;
 use crate::request::RequestId;
+use crate::space::{ItemId, TurnId};
 
 /// Receipts that are kept. Beyond that the oldest go.
 const MOST_KEPT: usize = 10_000;
 
 /// How far a command is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The space has it.
+    /// The session has it.
     Accepted,
-    /// The agent's process was given it.
+    /// The agent's process, or the program's terminal, was given it.
     Delivered,
     /// The agent took it as a prompt.
     Submitted,
@@ -23,7 +27,39 @@ pub enum Stage {
     /// The agent is done with it.
     Finished,
     /// It came to nothing.
-    Failed(String),
+    Failed(Failure),
+}
+
+/// Why a command that was accepted came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Failure {
+    /// For programs.
+    pub reason: Reason,
+    /// For people: the agent's own, where it gave some.
+    pub words: String,
+}
+
+impl Failure {
+    /// Its turn was interrupted.
+    pub fn cancelled() -> Self {
+        Self::of(Reason::Cancelled)
+    }
+
+    /// wh ended before it was known what came of it.
+    pub fn cut_off() -> Self {
+        Self::of(Reason::CutOff)
+    }
+
+    /// A reason that needs no words.
+    pub fn of(reason: Reason) -> Self {
+        Self { reason, words: reason.code().to_owned() }
+    }
+}
+
+impl<T: Into<String>> From<T> for Failure {
+    fn from(words: T) -> Self {
+        Self { reason: Reason::Failed, words: words.into() }
+    }
 }
 
 impl Stage {
@@ -34,7 +70,7 @@ impl Stage {
 }
 
 /// What became of one command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The caller's id, or ours where the caller had none.
     pub request_id: RequestId,
@@ -55,6 +91,11 @@ impl Receipt {
     pub fn accepted(request_id: RequestId, at: SystemTime) -> Self {
         let (stage, reached) = (Stage::Accepted, vec![(Stage::Accepted, at)]);
         Self { request_id, item: None, turn: None, stage, warning: None, reached }
+    }
+
+    /// Whether the agent's process was given it, whatever came of it then.
+    pub fn was_delivered(&self) -> bool {
+        self.reached.iter().any(|(stage, _)| !matches!(stage, Stage::Accepted | Stage::Failed(_)))
     }
 
     /// Moves it forward; what is behind it or after its last stage changes nothing.
@@ -110,7 +151,7 @@ mod tests {
         assert!(receipt.reach(Stage::Started, at));
         assert!(!receipt.reach(Stage::Delivered, at));
         assert!(receipt.reach(Stage::Finished, at));
-        assert!(!receipt.reach(Stage::Failed("late".to_owned()), at));
+        assert!(!receipt.reach(Stage::Failed("late".into()), at));
         assert_eq!(receipt.reached.len(), 3);
     }
 }

@@ -1,0 +1,237 @@
+//! The commands of one session in the store: begun before they are carried out, settled with their result, and the messages
+//! that are queued for the agent. Sessions with a conversation and terminal programs use it alike.
+
+use std::time::{Duration, SystemTime};
+
+use std::task::{Context, Poll};
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesOrdered;
+use tracing::warn;
+use wh_core::reason::Reason;
+use wh_core::receipt::{Failure, Receipt, Stage};
+use wh_core::request::{Fingerprint, Key, Request, RequestId};
+use wh_core::space::machine::QueuedMessage;
+
+use crate::store::{Begun, Durable, Entry, State, Store, StoreError};
+
+/// Time between two attempts to store a result.
+const SETTLE_RETRY: Duration = Duration::from_secs(1);
+
+/// Commands that are being begun, in the order in which they came. Bounded by the queue of the session's requests, which is
+/// not read faster than the store takes them.
+pub(crate) struct Beginning<C>(FuturesOrdered<BoxFuture<'static, (C, Option<Result<Begun, StoreError>>)>>);
+
+impl<C> Default for Beginning<C> {
+    fn default() -> Self {
+        Self(FuturesOrdered::new())
+    }
+}
+
+impl<C: Send + 'static> Beginning<C> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A command that is being begun.
+    pub fn push(&mut self, command: C, begin: impl Future<Output = Result<Begun, StoreError>> + Send + 'static) {
+        self.0.push_back(Box::pin(async move { (command, Some(begin.await)) }));
+    }
+
+    /// A command that is not stored, and only keeps its place behind those that are.
+    pub fn push_unstored(&mut self, command: C) {
+        self.0.push_back(Box::pin(std::future::ready((command, None))));
+    }
+
+    /// The next command; pending if there is none.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<(C, Option<Result<Begun, StoreError>>)> {
+        match self.0.poll_next_unpin(context) {
+            Poll::Ready(Some(begun)) => Poll::Ready(begun),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+/// The commands of one session in the store.
+#[derive(Clone)]
+pub struct SessionLedger {
+    store: Store,
+    team: String,
+    session: String,
+    agent: String,
+}
+
+impl SessionLedger {
+    /// Those of this session, whose agent others know by `agent`.
+    pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
+        Self { store, team: team.to_owned(), session: session.to_owned(), agent: agent.to_owned() }
+    }
+
+    fn key(&self, id: &RequestId) -> Key {
+        Key {
+            team: self.team.clone(),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            request: id.as_str().to_owned(),
+        }
+    }
+
+    /// The number of this life of the store.
+    pub fn epoch(&self) -> u64 {
+        self.store.opening().epoch
+    }
+
+    /// Begins a command, unless it is known; with a message if it has to wait.
+    pub fn begin(
+        &self,
+        request: &Request,
+        message: Option<&QueuedMessage>,
+    ) -> BoxFuture<'static, Result<Begun, StoreError>> {
+        let (store, key) = (self.store.clone(), self.key(&request.id));
+        let fingerprint = request.fingerprint.as_str().to_owned();
+        let message = message.map(encoded);
+        Box::pin(async move { store.begin_message(key, fingerprint, message, SystemTime::now()).await })
+    }
+
+    /// Stores that a message has to wait after all.
+    pub fn enqueue(&self, message: &QueuedMessage) -> Durable<()> {
+        self.store.enqueue(self.key(&message.request_id), encoded(message))
+    }
+
+    /// Stores that the agent is about to be given a message that waited. What cannot be stored now is tried again until it
+    /// can: the message was acknowledged, and must neither be lost nor be given twice.
+    pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
+        loop {
+            match self.store.hand_over(self.key(id)).await {
+                Err(error) if may_pass(&error) => {
+                    warn!(%error, "a message waits until it can be stored that it is given")
+                }
+                stored => return stored,
+            }
+            tokio::time::sleep(SETTLE_RETRY).await;
+        }
+    }
+
+    /// Takes back a command that was refused: nothing was done.
+    pub fn take_back(&self, id: &RequestId) -> Durable<bool> {
+        self.store.take_back(self.key(id))
+    }
+
+    /// Stores what came of a command that the agent has, or that failed.
+    pub fn settle(&self, receipt: &Receipt) -> Durable<()> {
+        let (result, detail) = match &receipt.stage {
+            Stage::Failed(failure) if !receipt.was_delivered() => ("internal_error", Some(failure.words.clone())),
+            _ => ("ok", None),
+        };
+        let receipt_json = serde_json::to_string(receipt).ok();
+        self.store.settle(self.key(&receipt.request_id), result, detail, receipt_json, SystemTime::now())
+    }
+
+    /// Waits until a result is stored. One that could not be is tried again until it is; the error is that of the first
+    /// time.
+    pub async fn settled(&self, first: Durable<()>, receipt: Receipt) -> Result<(), StoreError> {
+        let outcome = first.await;
+        if let Err(error) = &outcome
+            && may_pass(error)
+        {
+            warn!(%error, "a result is not stored yet");
+            let ledger = self.clone();
+            tokio::spawn(async move { ledger.settle_later(receipt).await });
+        }
+        outcome
+    }
+
+    async fn settle_later(&self, receipt: Receipt) {
+        loop {
+            tokio::time::sleep(SETTLE_RETRY).await;
+            match self.settle(&receipt).await {
+                Ok(()) => return,
+                Err(error) if may_pass(&error) => warn!(%error, "a result is not stored yet"),
+                Err(error) => return warn!(%error, "a result is not stored"),
+            }
+        }
+    }
+
+    /// Stores how far a command is that was settled before. Nobody waits for it.
+    pub fn note(&self, receipt: &Receipt) {
+        if let Ok(json) = serde_json::to_string(receipt) {
+            drop(self.store.note_receipt(self.key(&receipt.request_id), json));
+        }
+    }
+
+    /// The messages of earlier lives that no agent was given, in order.
+    pub async fn queued(&self) -> Result<Vec<QueuedMessage>, StoreError> {
+        let rows = self.store.queued(&self.team, &self.session, &self.agent).await?;
+        let mut messages = Vec::with_capacity(rows.len());
+        for row in rows {
+            match serde_json::from_str(&row.message) {
+                Ok(message) => messages.push(message),
+                Err(error) => warn!(%error, "a message that waits cannot be read"),
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Gives up the messages that wait: there is no agent to give them to.
+    pub async fn give_up(&self, messages: Vec<QueuedMessage>, why: &str) {
+        for message in messages {
+            let mut receipt = Receipt::accepted(message.request_id, message.at);
+            receipt.reach(Stage::Failed(why.into()), SystemTime::now());
+            let first = self.settle(&receipt);
+            let _ = self.settled(first, receipt).await;
+        }
+    }
+
+    /// The receipt of a command that is stored.
+    pub async fn stored_receipt(&self, id: &RequestId) -> Result<Option<Receipt>, StoreError> {
+        Ok(self.store.lookup(self.key(id)).await?.map(|entry| self.receipt(id, &entry)))
+    }
+
+    /// The receipt of a command that is stored, as for [`repeated`](Self::repeated).
+    pub async fn find(&self, request: &Request) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
+        Ok(self.store.lookup(self.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))
+    }
+
+    /// The receipt of a command that was begun before, if this is its retry: an entry of another content or sender is
+    /// [`Reason::RequestIdReused`].
+    pub fn repeated(&self, request: &Request, entry: &Entry) -> Result<Receipt, Reason> {
+        match Fingerprint::stored(entry.fingerprint.as_str()) == request.fingerprint {
+            true => Ok(self.receipt(&request.id, entry)),
+            false => Err(Reason::RequestIdReused),
+        }
+    }
+
+    fn receipt(&self, id: &RequestId, entry: &Entry) -> Receipt {
+        let stored = entry.receipt.as_deref().and_then(|json| serde_json::from_str::<Receipt>(json).ok());
+        let mut receipt = stored.unwrap_or_else(|| {
+            let mut receipt = Receipt::accepted(id.clone(), entry.at);
+            match &entry.state {
+                State::Done { result, at, .. } if result == "ok" => drop(receipt.reach(Stage::Delivered, *at)),
+                State::Done { result, detail, at } => {
+                    let words = detail.clone().unwrap_or_else(|| result.clone());
+                    receipt.reach(Stage::Failed(words.into()), *at);
+                }
+                State::Pending | State::CutOff { .. } => {}
+            }
+            receipt
+        });
+        let over = entry.epoch < self.epoch() || matches!(entry.state, State::CutOff { .. });
+        // Without a turn nothing comes after the delivery.
+        let is_complete = receipt.stage.is_last() || (receipt.was_delivered() && receipt.turn.is_none());
+        if over && !is_complete {
+            let last = receipt.reached.last().map_or(entry.at, |(_, at)| *at);
+            receipt.reach(Stage::Failed(Failure::cut_off()), last);
+        }
+        receipt
+    }
+}
+
+fn encoded(message: &QueuedMessage) -> String {
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+/// Whether it may be different the next time.
+fn may_pass(error: &StoreError) -> bool {
+    !matches!(error, StoreError::Settled { .. } | StoreError::NoSuchRequest(_) | StoreError::Closed)
+}

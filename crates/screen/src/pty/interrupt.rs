@@ -1,0 +1,195 @@
+//! Interrupts a program through its terminal, past all input that it has not read.
+//!
+//! On Linux a master cannot discard what the line discipline of its slave holds: `TCFLSH` with `TCOFLUSH` on the master drops
+//! only what has not reached the line discipline yet. So the slave is opened for the moment of the call, which `TIOCGPTPEER`
+//! does without its path and without making it anybody's controlling terminal.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::signal::Signal;
+use nix::sys::termios::{FlushArg, LocalFlags, Termios, tcflush, tcgetattr};
+use nix::unistd::read;
+
+use super::Terminal;
+
+/// Echo of a Ctrl-C by a terminal that echoes control characters.
+const CTRL_C_ECHO: &[u8] = b"^C";
+
+/// Tries to read in the place of a program that is reading.
+const TRIES_FOR_NEXT: usize = 1000;
+
+/// Input that the program has not read, as far as its terminal knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread {
+    /// Bytes that the program could read now.
+    pub bytes: usize,
+    /// Whether Ctrl-C is a signal in the terminal's present mode.
+    pub signals: bool,
+}
+
+impl Terminal {
+    /// Discards all input that the program has not read; how much of it was known. With `keep_next` a line editor keeps the
+    /// next byte: it may have seen that there is input and be about to read, and readline's callers do not notice a signal
+    /// while they wait there.
+    pub fn discard_input(&self, keep_next: bool) -> io::Result<Unread> {
+        let unread = self.unread()?;
+        let slave = self.slave()?;
+        let edits_lines = unread.signals && !self.modes()?.local_flags.contains(LocalFlags::ICANON);
+        let mut next = [0; 1];
+        let kept = if keep_next && edits_lines { take_next(&slave, &mut next) } else { 0 };
+        tcflush(&slave, FlushArg::TCIFLUSH)?;
+        if kept > 0 {
+            self.try_write(&next)?;
+        }
+        Ok(Unread { bytes: unread.bytes.max(kept), ..unread })
+    }
+
+    /// Sends SIGINT to the terminal's foreground process group. It does not pass through the queue and cannot wait behind
+    /// it. Returns what the terminal would have shown for a typed Ctrl-C.
+    pub fn interrupt(&self) -> io::Result<&'static [u8]> {
+        let modes = self.modes()?;
+        // SAFETY: the descriptor is open for the call, and the argument is a plain number.
+        unsafe { tiocsig(self.0.get_ref().as_raw_fd(), Signal::SIGINT as libc::c_int) }?;
+        let echoes = modes.local_flags.contains(LocalFlags::ECHO | LocalFlags::ECHOCTL);
+        Ok(if echoes { CTRL_C_ECHO } else { b"" })
+    }
+
+    /// Input that the program has not read. In canonical mode only complete lines count.
+    pub fn unread(&self) -> io::Result<Unread> {
+        let bytes = unread_bytes(&self.slave()?)?;
+        let signals = self.modes()?.local_flags.contains(LocalFlags::ISIG);
+        Ok(Unread { bytes, signals })
+    }
+
+    /// The slave's modes: Linux has no others for the master.
+    fn modes(&self) -> io::Result<Termios> {
+        Ok(tcgetattr(self.0.get_ref())?)
+    }
+
+    /// The other side. It must not be kept: whoever holds it keeps the terminal from hanging up.
+    fn slave(&self) -> io::Result<OwnedFd> {
+        let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        // SAFETY: the descriptor is open for the call, and the argument is a plain number.
+        let slave = unsafe { tiocgptpeer(self.0.get_ref().as_raw_fd(), flags) }?;
+        // SAFETY: the call has just opened this descriptor, and nobody else knows it.
+        Ok(unsafe { OwnedFd::from_raw_fd(slave) })
+    }
+}
+
+/// Reads the next byte in the place of the program; 0 if there is none. While the program itself reads, the line discipline is
+/// locked, and that is tried again.
+fn take_next(slave: &OwnedFd, next: &mut [u8; 1]) -> usize {
+    for _ in 0..TRIES_FOR_NEXT {
+        match read(slave, next) {
+            Ok(count) => return count,
+            Err(Errno::EAGAIN) if unread_bytes(slave).is_ok_and(|bytes| bytes > 0) => thread::yield_now(),
+            Err(_) => return 0,
+        }
+    }
+    0
+}
+
+fn unread_bytes(slave: &OwnedFd) -> io::Result<usize> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is open for the call and the pointer is to a whole number that outlives it.
+    unsafe { fionread(slave.as_raw_fd(), &raw mut bytes) }?;
+    Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
+nix::ioctl_write_int_bad!(
+    /// Sends a signal to the foreground process group of the slave.
+    tiocsig,
+    libc::TIOCSIG
+);
+nix::ioctl_write_int_bad!(
+    /// Opens the slave of a master with these flags.
+    tiocgptpeer,
+    libc::TIOCGPTPEER
+);
+nix::ioctl_read_bad!(
+    /// Asks how many bytes can be read.
+    fionread,
+    libc::FIONREAD,
+    libc::c_int
+);
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use nix::pty::{OpenptyResult, openpty};
+    use nix::sys::termios::{SetArg, cfmakeraw, tcsetattr};
+
+    use super::*;
+
+    /// The runtime must live as long as the terminal is registered with it.
+    fn terminal() -> (tokio::runtime::Runtime, Terminal, OwnedFd) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let OpenptyResult { master, slave } = openpty(None, None).unwrap();
+        let terminal = {
+            let _entered = runtime.enter();
+            Terminal::new(master).unwrap()
+        };
+        (runtime, terminal, slave)
+    }
+
+    #[test]
+    fn what_is_written_after_discarding_is_read_first() {
+        let (_runtime, terminal, slave) = terminal();
+        let mut raw = tcgetattr(&slave).unwrap();
+        cfmakeraw(&mut raw);
+        tcsetattr(&slave, SetArg::TCSANOW, &raw).unwrap();
+        while terminal.try_write(&[b'x'; 4096]).unwrap() > 0 {}
+        assert!(!terminal.discard_input(false).unwrap().signals);
+        assert_eq!(terminal.try_write(b"\x03").unwrap(), 1);
+        let mut buffer = [0; 16];
+        assert_eq!(read(&slave, &mut buffer), Ok(1));
+        assert_eq!(buffer[0], 3);
+        assert_eq!(terminal.unread().unwrap(), Unread { bytes: 0, signals: false });
+    }
+
+    #[test]
+    fn a_line_editor_keeps_the_byte_that_it_may_be_about_to_read() {
+        let (_runtime, terminal, slave) = terminal();
+        let mut modes = tcgetattr(&slave).unwrap();
+        modes.local_flags.remove(LocalFlags::ICANON);
+        tcsetattr(&slave, SetArg::TCSANOW, &modes).unwrap();
+        terminal.try_write(b"typed").unwrap();
+        while terminal.unread().unwrap().bytes < 5 {}
+        assert_eq!(terminal.discard_input(true).unwrap(), Unread { bytes: 5, signals: true });
+        let mut buffer = [0; 16];
+        assert_eq!((read(&slave, &mut buffer), buffer[0]), (Ok(1), b't'));
+    }
+
+    #[test]
+    fn a_full_queue_does_not_hold_a_signal_up() {
+        let (_runtime, terminal, slave) = terminal();
+        // Stands for any program that does not read; setsid makes the terminal its controlling one.
+        let mut command = Command::new("setsid");
+        command.args([
+            "--ctty",
+            "--wait",
+            "sh",
+            "-c",
+            "trap 'exit 7' INT; echo ready; while :; do sleep 60 & wait; done",
+        ]);
+        let slave_copy = || Stdio::from(slave.try_clone().unwrap());
+        let mut child = command.stdin(slave_copy()).stdout(slave_copy()).stderr(Stdio::null()).spawn().unwrap();
+        let mut shown = Vec::new();
+        while !shown.ends_with(b"ready\r\n") {
+            let mut buffer = [0; 64];
+            if let Some(count) = terminal.try_read(&mut buffer).unwrap() {
+                shown.extend(&buffer[..count]);
+            }
+        }
+        while terminal.try_write(&b"typed ahead\n".repeat(400)).unwrap() > 0 {}
+        assert_eq!(terminal.interrupt().unwrap(), CTRL_C_ECHO);
+        assert_eq!(child.wait().unwrap().code(), Some(7));
+        assert!(terminal.discard_input(false).unwrap().signals);
+        assert_eq!(terminal.unread().unwrap().bytes, 0);
+    }
+}
