@@ -16,6 +16,7 @@ mod rows;
 mod spaces;
 mod table;
 mod talks;
+mod terminal_interrupts;
 mod tmux;
 mod tuis;
 
@@ -74,6 +75,7 @@ struct Arguments {
 enum Command {
     Once(once::Once),
     Interrupts(interrupts::Interrupts),
+    TerminalInterrupts(terminal_interrupts::TerminalInterrupts),
 }
 
 impl Arguments {
@@ -110,6 +112,7 @@ fn run(arguments: &Arguments) -> Outcome<()> {
     match &arguments.command {
         Some(Command::Once(once)) => return once.run(&setting),
         Some(Command::Interrupts(interrupts)) => return interrupts.run(&setting),
+        Some(Command::TerminalInterrupts(interrupts)) => return interrupts.run(&setting),
         None => {}
     }
     if let Some(old) = &arguments.against {

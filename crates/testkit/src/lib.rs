@@ -2,7 +2,8 @@
 //!
 //! [`Wh`] is the program under test, asked over its [`http`] door. [`Tmux`] is a second opinion on what a terminal shows.
 //! [`Lab`] runs the real agent CLIs against a scripted [`Model`], offline. [`once`] kills daemons and counts what arrived.
-//! [`interrupts`] compares receipts of interrupted prompts with what the model delivered. [`line_agent`] is a scripted
+//! [`interrupts`] compares receipts of interrupted prompts with what the model delivered. [`terminal_interrupts`]
+//! interrupts real terminal programs. [`line_agent`] is a scripted
 //! agent for tests of the driver. All waiting goes through [`deadline`].
 #![allow(clippy::disallowed_methods, reason = "it is no child subreaper, and ends what it starts")]
 #![allow(
@@ -23,6 +24,7 @@ pub mod model;
 pub mod once;
 mod output;
 pub mod process;
+pub mod terminal_interrupts;
 pub mod tmux;
 pub mod tools;
 pub mod wh;

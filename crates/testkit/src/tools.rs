@@ -53,7 +53,8 @@ pub fn skip(reason: &str, excused: bool) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {}:{} because {reason}", caller.file(), caller.line());
 }
 
-fn find(program: &str) -> Option<PathBuf> {
+/// Where a program is installed.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
 }

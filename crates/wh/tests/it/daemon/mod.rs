@@ -22,6 +22,7 @@ mod socket;
 mod stalled;
 mod stop;
 mod teams;
+mod terminal_interrupts;
 mod unread;
 mod unseen;
 
