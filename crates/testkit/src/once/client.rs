@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::house::{ANSWERED, Target};
+use super::http::HttpClient;
 use super::line::Line;
 
 /// How long a client waits before it asks again.
@@ -26,13 +27,20 @@ pub struct Message {
     pub prefix: String,
     /// When it was sent first.
     pub sent_at: String,
+    /// It is a line for a terminal program, and not a message for an agent.
+    pub typed: bool,
 }
 
 impl Message {
     /// A message that is sent now.
     pub fn new(target: &Target, request_id: impl Into<String>) -> Self {
         let sent_at = jiff::Timestamp::now().to_string();
-        Self { target: target.clone(), request_id: request_id.into(), prefix: "note".to_owned(), sent_at }
+        Self { target: target.clone(), request_id: request_id.into(), prefix: "note".to_owned(), sent_at, typed: false }
+    }
+
+    /// The text, without the Enter of one that is typed.
+    pub fn line(&self) -> String {
+        format!("{} {}", self.prefix, self.request_id)
     }
 
     /// As it is sent.
@@ -42,7 +50,7 @@ impl Message {
             "request_id": self.request_id, "team": "default",
             "session_id": self.target.session_id, "agent_id": self.target.agent_id,
             "sender": "local", "sent_at": self.sent_at,
-            "content": format!("{} {}", self.prefix, self.request_id),
+            "content": self.line() + if self.typed { "\n" } else { "" },
             "meta": { "retry_count": tries },
         })
     }
@@ -88,11 +96,12 @@ impl Tries {
     }
 }
 
-/// One who sends.
+/// One who sends, through the socket or over HTTP.
 pub struct Client<'a> {
     socket: &'a Path,
     token: &'a str,
     line: Option<Line>,
+    http: Option<HttpClient>,
     /// What it has heard so far.
     pub tries: Tries,
 }
@@ -100,7 +109,20 @@ pub struct Client<'a> {
 impl<'a> Client<'a> {
     /// A client of the daemon at this socket.
     pub fn new(socket: &'a Path, token: &'a str) -> Self {
-        Self { socket, token, line: None, tries: Tries::default() }
+        Self { socket, token, line: None, http: None, tries: Tries::default() }
+    }
+
+    /// A client of the HTTP API of the same daemon.
+    pub fn over_http(socket: &'a Path, token: &'a str) -> Self {
+        let http = HttpClient::new(socket.parent().unwrap_or(socket));
+        Self { http: Some(http), ..Self::new(socket, token) }
+    }
+
+    fn try_once(&mut self, message: &Message, tries: u64) -> io::Result<(Said, String)> {
+        if let Some(http) = &mut self.http {
+            return http.send(message).map(|said| (said, "over HTTP".to_owned()));
+        }
+        self.send(message, tries).map(|ack| (said(&ack), ack.to_string()))
     }
 
     /// Sends it once; the acknowledgement.
@@ -122,8 +144,8 @@ impl<'a> Client<'a> {
         let mut last = "nothing was ever answered".to_owned();
         for tries in 0.. {
             self.tries.sent += 1;
-            match self.send(message, tries) {
-                Ok(ack) => match said(&ack) {
+            match self.try_once(message, tries) {
+                Ok((said, ack)) => match said {
                     Said::Last(claim) => return claim,
                     Said::Again(how) => {
                         match how {
@@ -149,7 +171,7 @@ impl<'a> Client<'a> {
     }
 }
 
-enum Said {
+pub(super) enum Said {
     Last(Claim),
     Again(&'static str),
 }

@@ -24,6 +24,7 @@ pub const ANSWERED: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(30);
 
 const AGENT: &str = include_str!("agent.py");
+const PROGRAM: &str = include_str!("book.py");
 
 /// One session, as clients know it.
 #[derive(Debug, Clone)]
@@ -63,8 +64,10 @@ impl House {
         }
         fs::set_permissions(house.at("run"), Permissions::from_mode(0o700)).expect("a folder of our own");
         let agent = house.at("bin/once-agent");
-        fs::write(&agent, AGENT).expect("the agent's program");
-        fs::set_permissions(&agent, Permissions::from_mode(0o755)).expect("a program that can be run");
+        for (path, text) in [(&agent, AGENT), (&house.at("bin/once-program"), PROGRAM)] {
+            fs::write(path, text).expect("a program");
+            fs::set_permissions(path, Permissions::from_mode(0o755)).expect("a program that can be run");
+        }
         let text = format!(
             "[agents.once]\ncommand = {:?}\nversion_arguments = []\nenvironment = {{ ONCE_PLACE = {:?} }}\n",
             agent.display().to_string(),
@@ -98,7 +101,7 @@ impl House {
         }
         command.env("HOME", self.home.path()).env("LANG", "C.UTF-8").env("WH_LOG", "warn");
         command.env("XDG_RUNTIME_DIR", self.at("run")).env("XDG_STATE_HOME", &self.state);
-        command.env("XDG_CONFIG_HOME", self.at("config"));
+        command.env("XDG_CONFIG_HOME", self.at("config")).env("ONCE_PLACE", self.place());
         command
     }
 
@@ -167,6 +170,13 @@ impl House {
         self.create(&wanted)
     }
 
+    /// A new session with the terminal program that keeps the book.
+    #[track_caller]
+    pub fn terminal(&self, name: &str) -> Target {
+        let program = self.at("bin/once-program");
+        self.create(&json!({ "command": [program], "name": name, "cwd": self.home.path() }))
+    }
+
     /// A new session of any kind.
     #[track_caller]
     pub fn create(&self, wanted: &Value) -> Target {
@@ -214,9 +224,10 @@ impl Drop for House {
             eprintln!("the daemon had to be forced: {forced}");
         }
         // Its agents end by themselves; their home must not go before them.
-        deadline::before(GRACE, || {
-            let file = File::open(self.place().join("alive")).ok()?;
-            Flock::lock(file, FlockArg::LockExclusiveNonblock).ok().map(drop)
+        let alive = self.place().join("alive");
+        deadline::before(GRACE, || match File::open(&alive) {
+            Ok(file) => Flock::lock(file, FlockArg::LockExclusiveNonblock).ok().map(drop),
+            Err(_) => Some(()),
         });
     }
 }

@@ -1,21 +1,24 @@
-//! The trial of "exactly once": many clients control many sessions while the daemon is killed and started again, and what they
-//! were told is held against the book that the agents keep outside of the daemon.
+//! The trial of "exactly once": many clients, half of them at the socket and half over HTTP, send messages to agents and type
+//! into terminal programs while the daemon is killed and started again. Acknowledgements, receipts and histories are held
+//! against the book that the agents and programs keep outside of the daemon.
 //!
 //! A small one is among the tests, the full one is `wh-bench once`.
 
 mod account;
 mod client;
 mod house;
+mod http;
 mod line;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-pub use account::Account;
+pub use account::{Account, Ends};
 pub use client::{Claim, Client, Message, Tries};
 pub use house::{House, Target};
+pub use http::HttpClient;
 pub use line::Line;
 
 use crate::chance::Chance;
@@ -50,6 +53,7 @@ impl Plan {
         let mut house = House::new(&self.wh);
         house.start();
         let targets: Vec<Target> = (0..self.sessions).map(|number| house.session(&format!("s{number}"))).collect();
+        let terminals = Mutex::new(self.terminals(&house, 0));
         let (socket, token) = (house.socket(), house.token());
         // What was said in a session is what its agent goes on with later: something is.
         let mut first = Vec::new();
@@ -64,18 +68,31 @@ impl Plan {
         let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let start = Instant::now();
         std::thread::scope(|scope| {
-            for _ in 0..self.clients {
-                scope.spawn(|| {
-                    let mut one = Client::new(&socket, &token);
-                    let mut other = Client::new(&socket, &token);
+            for client in 0..self.clients {
+                let (socket, token, targets, terminals) = (&socket, &token, &targets, &terminals);
+                let (all, tries, next, ended) = (&all, &tries, &next, &ended);
+                scope.spawn(move || {
+                    // Each has the other interface for what it sends a second time.
+                    let mut one = Client::new(socket, token);
+                    let mut other = Client::over_http(socket, token);
+                    if client % 2 == 1 {
+                        std::mem::swap(&mut one, &mut other);
+                    }
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         if number >= self.requests {
                             break;
                         }
                         let mut chance = Chance(self.seed ^ (number as u64) << 20);
-                        let target = &targets[chance.below(targets.len())];
-                        let message = Message::new(target, format!("r{number}"));
+                        let typed = chance.below(4) == 0;
+                        let target = match typed {
+                            true => {
+                                let terminals = terminals.lock().expect("nobody panics");
+                                terminals[chance.below(terminals.len())].clone()
+                            }
+                            false => targets[chance.below(targets.len())].clone(),
+                        };
+                        let message = Message { typed, ..Message::new(&target, format!("r{number}")) };
                         let claims = send(&mut one, &mut other, &message, number);
                         all.lock().expect("nobody panics").push((message, claims));
                         ended.fetch_add(1, Ordering::Relaxed);
@@ -86,22 +103,36 @@ impl Plan {
                 });
             }
             let _last = Last { next: &next, requests: self.requests };
-            self.disturb(&mut house, &ended, &progress);
+            self.disturb(&mut house, &terminals, &ended, &progress);
             until(&ended, self.requests);
         });
         let took = start.elapsed();
+        first.extend(all.into_inner().expect("nobody panics"));
+        progress("all requests are answered; the receipts and histories are read");
+        let living = terminals.into_inner().expect("nobody panics");
+        let ends = ends(&socket, &first, &targets, &living);
         house.stop();
         house.book_closed();
         let tries = *tries.lock().expect("nobody panics");
         let (kills, sessions, clients) = (self.kills, self.sessions, self.clients);
         let mut account = Account { took, kills, sessions, clients, tries, ..Account::default() };
-        first.extend(all.into_inner().expect("nobody panics"));
-        account.hold(&first, &house.book());
+        account.hold(&first, &house.book(), &ends);
         account
     }
 
+    /// Terminal programs, which do not outlive the daemon: there are new ones after each kill.
+    fn terminals(&self, house: &House, kill: usize) -> Vec<Target> {
+        (0..self.sessions.div_ceil(6)).map(|number| house.terminal(&format!("t{kill}-{number}"))).collect()
+    }
+
     /// Kills the daemon and starts it again, at moments that chance chooses.
-    fn disturb(&self, house: &mut House, ended: &AtomicUsize, progress: &impl Fn(&str)) {
+    fn disturb(
+        &self,
+        house: &mut House,
+        terminals: &Mutex<Vec<Target>>,
+        ended: &AtomicUsize,
+        progress: &impl Fn(&str),
+    ) {
         let mut chance = Chance(self.seed);
         let span = self.requests / (self.kills + 1).max(1);
         for kill in 0..self.kills {
@@ -111,9 +142,39 @@ impl Plan {
             house.kill();
             let at = ended.load(Ordering::Relaxed);
             house.start();
+            *terminals.lock().expect("nobody panics") = self.terminals(house, kill + 1);
             progress(&format!("killed {} of {} times, the last after {at} requests", kill + 1, self.kills));
         }
     }
+}
+
+/// Waits until every acknowledged message has come to an end, and reads the ends and the histories.
+fn ends(socket: &Path, claims: &[(Message, Vec<Claim>)], targets: &[Target], living: &[Target]) -> Ends {
+    let mut http = HttpClient::new(socket.parent().unwrap_or(socket));
+    let mut ends = Ends::default();
+    for (message, claims) in claims {
+        if message.typed || !claims.iter().any(|claim| matches!(claim, Claim::Arrived { .. })) {
+            continue;
+        }
+        let path = format!("control/receipts/{}", message.request_id);
+        let end = deadline::before(PATIENCE, || {
+            let receipt =
+                http.get(&message.target.session_id, &path).ok().filter(|answer| answer.status == 200)?.json();
+            let code = receipt["code"].as_str().map(str::to_owned);
+            matches!(receipt["stage"].as_str(), Some("finished" | "failed"))
+                .then(|| code.unwrap_or_else(|| "finished".to_owned()))
+        });
+        ends.receipts.insert(message.request_id.clone(), end.unwrap_or_else(|| "no end".to_owned()));
+    }
+    for target in targets {
+        let history = http.get(&target.session_id, "history").map(|answer| answer.json()).unwrap_or_default();
+        let said = history.as_array().into_iter().flatten().filter(|entry| entry["role"] == "user");
+        let name = |entry: &serde_json::Value| Some(entry["text"].as_str()?.rsplit(' ').next()?.to_owned());
+        ends.histories.insert(target.session_id.clone(), said.filter_map(name).collect());
+    }
+    // What was typed last is on its way from the terminal to the program.
+    ends.living = living.iter().map(|target| target.session_id.clone()).collect();
+    ends
 }
 
 /// Whatever happens: clients begin nothing more when this goes.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use wh_testkit::disk::inside;
-use wh_testkit::once::{Claim, Client, House, Message, Plan};
+use wh_testkit::once::{Claim, Client, House, HttpClient, Message, Plan};
 use wh_testkit::{PATIENCE, eventually, tools};
 
 use crate::WH;
@@ -19,7 +19,9 @@ fn no_request_is_delivered_twice_or_lost_while_the_daemon_is_killed() {
     let account = plan.run(|_| {});
     assert!(account.faults.is_empty(), "{account}\n{}", account.faults.join("\n"));
     // A trial in which nothing arrives would prove nothing.
-    assert!(account.arrived >= 250 && account.nothing.is_empty(), "{account}");
+    assert!(account.arrived >= 250 && account.typed >= 40, "{account}");
+    // Only for programs that had ended with the daemon was nothing done.
+    assert!(account.nothing.keys().all(|why| why.contains("ended")), "{account}");
     assert_eq!((account.requests, account.repeated), (306, 30), "{account}");
 }
 
@@ -32,6 +34,17 @@ fn once(client: &mut Client<'_>, message: &Message) -> (String, String, bool) {
 
 fn said(result: &str, error: &str, duplicate: bool) -> (String, String, bool) {
     (result.to_owned(), error.to_owned(), duplicate)
+}
+
+/// Waits until the agent is done with a message.
+fn finished(house: &House, message: &Message) {
+    let mut http = HttpClient::new(&house.at("run/wheelhouse"));
+    let path = format!("control/receipts/{}", message.request_id);
+    eventually("the agent is done with it", || {
+        let receipt = http.get(&message.target.session_id, &path).ok()?.json();
+        assert_ne!(receipt["stage"], "failed", "{receipt}");
+        (receipt["stage"] == "finished").then_some(())
+    });
 }
 
 /// How often each of these was delivered.
@@ -54,17 +67,14 @@ fn what_waits_for_an_agent_that_does_not_read_arrives_once() {
     assert_eq!(client.insist(&deaf, PATIENCE), Claim::Arrived { duplicate: false });
     // More than a pipe holds: it cannot be written before the agent reads.
     let large = Message { prefix: "x".repeat(300_000), ..Message::new(&target, "large") };
-    let (result, error, duplicate) = eventually("the first turn is over", || {
-        let answer = once(&mut client, &large);
-        (answer.0 != "busy").then_some(answer)
-    });
-    assert_eq!((result, error, duplicate), said("timeout", "under_way", false));
+    finished(&house, &deaf);
+    assert_eq!(once(&mut client, &large), said("timeout", "under_way", false));
     assert_eq!(once(&mut client, &large), said("busy", "under_way", true));
     let other = Message::new(&target, "other");
-    assert_eq!(once(&mut client, &other), said("busy", "busy", false));
+    assert_eq!(once(&mut client, &other), said("ok", "", false), "it is queued");
     fs::write(house.place().join("hear"), "").unwrap();
     assert_eq!(client.insist(&large, PATIENCE), Claim::Arrived { duplicate: true });
-    assert_eq!(client.insist(&other, PATIENCE), Claim::Arrived { duplicate: false });
+    finished(&house, &other);
     assert_eq!(once(&mut client, &other), said("ok", "", true));
 
     // The same, and the daemon is killed before the agent has read it.
@@ -72,11 +82,10 @@ fn what_waits_for_an_agent_that_does_not_read_arrives_once() {
     let deaf = Message { prefix: "deaf".to_owned(), ..Message::new(&target, "again") };
     assert_eq!(client.insist(&deaf, PATIENCE), Claim::Arrived { duplicate: false });
     let lost = Message { prefix: "x".repeat(300_000), ..Message::new(&target, "lost") };
-    let answer = eventually("that turn is over", || {
-        let answer = once(&mut client, &lost);
-        (answer.0 != "busy").then_some(answer)
-    });
-    assert_eq!(answer, said("timeout", "under_way", false));
+    finished(&house, &deaf);
+    assert_eq!(once(&mut client, &lost), said("timeout", "under_way", false));
+    let waits = Message::new(&target, "waits");
+    assert_eq!(once(&mut client, &waits), said("ok", "", false), "it is queued");
     house.kill();
     fs::write(house.place().join("hear"), "").unwrap();
     house.start();
@@ -84,10 +93,13 @@ fn what_waits_for_an_agent_that_does_not_read_arrives_once() {
     let after = Message::new(&target, "after");
     assert_eq!(client.insist(&after, PATIENCE), Claim::Arrived { duplicate: false });
     assert_eq!(once(&mut client, &large), said("ok", "", true), "also what was heard before the kill is known");
+    assert_eq!(once(&mut client, &waits), said("ok", "", true));
+    finished(&house, &waits);
+    finished(&house, &after);
     house.stop();
     house.book_closed();
-    let names = ["first", "large", "other", "again", "lost", "after"];
-    assert_eq!(delivered(&house, names), [1, 1, 1, 1, 0, 1]);
+    let names = ["first", "large", "other", "again", "lost", "waits", "after"];
+    assert_eq!(delivered(&house, names), [1, 1, 1, 1, 0, 1, 1]);
 }
 
 #[test]
@@ -111,7 +123,7 @@ fn on_a_full_disk_nothing_is_done_and_afterwards_everything_once() {
     let (mut refused, mut sent) = (Vec::new(), Vec::new());
     for number in 0..3000 {
         let message = Message::new(&target, format!("r{number}"));
-        let answer = eventually("the agent is free", || {
+        let answer = eventually("there is room in the queue", || {
             let answer = once(&mut client, &message);
             (answer.0 != "busy").then_some(answer)
         });
@@ -136,6 +148,7 @@ fn on_a_full_disk_nothing_is_done_and_afterwards_everything_once() {
     }
     for message in sent.iter().chain(&refused) {
         assert_eq!(client.insist(message, PATIENCE), Claim::Arrived { duplicate: true }, "{message:?}");
+        finished(&house, message);
     }
     house.stop();
     house.book_closed();
