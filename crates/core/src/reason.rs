@@ -69,6 +69,8 @@ pub enum Reason {
     NoAgent,
     /// There is no such conversation.
     NoConversation,
+    /// It needs a conversation, and the session is a plain terminal program.
+    PlainProgram,
     /// There is no such question.
     NoQuestion,
     /// The question was closed before.
@@ -160,6 +162,7 @@ impl Reason {
             Self::NoParticipant => "no_participant",
             Self::NoAgent => "no_agent",
             Self::NoConversation => "no_conversation",
+            Self::PlainProgram => "plain_program",
             Self::NoQuestion => "no_question",
             Self::QuestionClosed => "question_closed",
             Self::WrongAnswer => "wrong_answer",

@@ -4,6 +4,7 @@
 pub mod http;
 
 mod admission;
+mod receipts;
 mod sessions;
 mod slots;
 pub mod socket;

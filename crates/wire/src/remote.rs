@@ -42,11 +42,35 @@ pub struct MessageBody {
     pub lines: Vec<String>,
 }
 
+/// How much of a text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExtentBody {
+    /// Bytes that are here.
+    pub shown: u64,
+    /// Bytes that there are, or were.
+    pub whole: u64,
+}
+
 /// One entry of `GET /history`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryEntry {
     /// `user` or `model`.
     pub role: String,
     /// What was said.
     pub text: String,
+    /// How much of the text is here, where that is not all of it; `GET /control/items/{id}/output` has the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extent: Option<ExtentBody>,
+    /// With `?details=1`: its id, the same as in `/control/messages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// With `?details=1`: who said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// With `?details=1`: when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// With `?details=1`: the turns that a message started, and the turn that an answer belongs to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<String>,
 }

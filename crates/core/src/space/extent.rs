@@ -260,6 +260,7 @@ mod tests {
             progress,
             extent,
             listed: Vec::new(),
+            starts: Vec::new(),
         }
     }
 

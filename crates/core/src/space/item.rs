@@ -36,6 +36,9 @@ pub struct Item {
     /// When each of its [envelopes](super::envelope) was added to the list of messages. [`Items`](super::Items) fills it.
     #[serde(default, with = "super::kept::moments", skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<SystemTime>,
+    /// Turns that a message starts, one for each agent that it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<TurnId>,
 }
 
 /// How far an item is. It only ever moves downwards in this list.

@@ -61,7 +61,7 @@ pub fn read(text: &str) -> Result<Item, Unreadable> {
     let Frame { id, from, to, turn, at, listed } = Frame::deserialize(&value).map_err(unreadable)?;
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
-    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None, listed })
+    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None, listed, starts: Vec::new() })
 }
 
 /// Moments as whole nanoseconds since 1970, negative before. Good for three hundred years either way.
@@ -228,6 +228,7 @@ mod tests {
             |(id, from, to, turn, at, body, progress)| Item {
                 extent: (id.len() % 2 == 0).then_some(Extent { shown: 7, whole: 70 }),
                 listed: vec![at; id.len() % 3],
+                starts: vec![TurnId::from("t1"); id.len() % 2],
                 id: id.into(),
                 from: from.into(),
                 to,

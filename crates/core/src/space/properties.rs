@@ -244,6 +244,7 @@ proptest! {
                 body: question,
                 progress: if done { Progress::Done } else { Progress::Growing },
                 extent: None,
+                starts: Vec::new(),
             }));
             if drops {
                 state.items.drop_oldest();

@@ -56,6 +56,10 @@ pub(super) enum Fault {
         "a message that begins with ! may run a shell command; send it with \"allow_shell\": true, or with \"literal\": true to the model"
     )]
     ShellNotAllowed,
+    #[error(
+        "the program has not read the interrupt yet; it comes before all other input, and the receipt tells the rest"
+    )]
+    Unread,
     #[error(transparent)]
     NoPiece(#[from] NoPiece),
     #[error(transparent)]
@@ -88,16 +92,21 @@ impl From<Unanswered> for Fault {
 }
 
 impl Fault {
-    /// The code for programs, where there is one.
-    fn code(&self) -> Option<&'static str> {
-        match self {
-            Self::Refusal(refusal) => Some(refusal.reason().code()),
-            Self::Space(refusal) => Some(refusal.reason().code()),
-            Self::Caller(refusal) | Self::Create(CreateError::Refused(refusal)) => Some(refusal.reason().code()),
-            Self::Create(CreateError::WishReused(_)) => Some(Reason::RequestIdReused.code()),
-            Self::ShellNotAllowed => Some(Reason::ShellNotAllowed.code()),
+    /// The code for programs: that of the reason, or the words of the error in snake case.
+    fn code(&self) -> String {
+        let reason = match self {
+            Self::Refusal(refusal) => Some(refusal.reason()),
+            Self::Space(refusal) => Some(refusal.reason()),
+            Self::Caller(refusal) | Self::Create(CreateError::Refused(refusal)) => Some(refusal.reason()),
+            Self::Create(CreateError::WishReused(_)) => Some(Reason::RequestIdReused),
+            Self::Create(CreateError::NoSuchSession(_)) => Some(Reason::NoSession),
+            Self::NoConversation => Some(Reason::PlainProgram),
+            Self::ShellNotAllowed => Some(Reason::ShellNotAllowed),
+            Self::Lost => Some(Reason::Ended),
+            Self::Unread => Some(Reason::Unread),
             _ => None,
-        }
+        };
+        reason.map_or_else(|| self.kind().1.to_lowercase().replace(' ', "_"), |reason| reason.code().to_owned())
     }
 
     /// The status, and words that a program may compare with.
@@ -135,6 +144,7 @@ impl Fault {
             Self::Line(LineError::Slash(_)) => (StatusCode::BAD_REQUEST, "Invalid command"),
             Self::Line(LineError::Envelope(_)) => (StatusCode::BAD_REQUEST, "Invalid envelope"),
             Self::ShellNotAllowed => (StatusCode::CONFLICT, "Shell not allowed"),
+            Self::Unread => (StatusCode::REQUEST_TIMEOUT, "Not read yet"),
             Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
             Self::NoPiece(NoPiece::NoSuchItem | NoPiece::NoOutput) => (StatusCode::NOT_FOUND, "No such output"),
             Self::NoPiece(NoPiece::BeyondTheEnd(_)) => (StatusCode::BAD_REQUEST, "Beyond the end"),
@@ -219,7 +229,7 @@ impl IntoResponse for Fault {
             Self::Create(error) => error.told(),
             other => other.to_string(),
         };
-        let code = self.code().map(str::to_owned);
+        let code = Some(self.code());
         let body = ErrorBody { error: error.to_owned(), code, detail: Some(detail), position };
         let mut response = (status, Json(body)).into_response();
         let extra: Option<(HeaderName, &'static str)> = match status {

@@ -43,8 +43,8 @@ use metrics::Meters;
 use peer::Peer;
 pub use serve::{Closing, bind, serve};
 pub use sessions::daemon_router;
-pub(crate) use space::questions_of;
 pub use space::told_body;
+pub(crate) use space::{questions_of, receipt_body};
 pub use usage::Usage;
 pub use wh_client::Conversation;
 

@@ -27,6 +27,7 @@ use super::peer::Peer;
 use super::space::receipt_body;
 use super::{Closing, body, openapi};
 use crate::admission::{Admission, enter_creators};
+use crate::receipts;
 use crate::sessions::{USUAL_SIZE, directory, summary, what};
 
 /// Every path of this door that is not a session's own.
@@ -176,7 +177,7 @@ async fn within(
     let receipt = rest.strip_prefix("control/receipts/").filter(|_| request.method() == Method::GET);
     if let (None, Some(id)) = (&session.surface, receipt) {
         let id = request_id(Some(id))?.ok_or(Fault::NoSuchReceipt)?;
-        let receipt = door.daemon.receipt(&session, id).await.ok_or(Fault::NoSuchReceipt)?;
+        let receipt = receipts::of_session(&*door.daemon, &session, id).await.ok_or(Fault::NoSuchReceipt)?;
         return Ok(Json(receipt_body(&receipt)).into_response());
     }
     let router = router_of(&door, &session)?;

@@ -11,18 +11,20 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::task::JoinHandle;
 use wh_client::trace::TRACE_TIMEOUT;
 use wh_client::{Caller, CreateError, Created as Made, NewSession, Opener, Session, What};
+use wh_core::request::RequestId;
 use wh_core::terminal::Size;
 use wh_wire::socket::{
-    Body, Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, Request, Response, Seen,
-    UNKNOWN_REQUEST,
+    Body, Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, ReceiptFound, Request, Response,
+    Seen, UNKNOWN_REQUEST,
 };
 
 use super::lines::{self, LINE_TIMEOUT, Line};
 use super::reader::Receiver;
 use super::{Door, Facts, attach, subscribe};
 use crate::admission::enter_creators;
-use crate::http::questions_of;
 use crate::http::serve::closed;
+use crate::http::{questions_of, receipt_body};
+use crate::receipts;
 use crate::sessions::{USUAL_SIZE, directory, summary, what};
 use crate::slots::Slot;
 
@@ -196,6 +198,16 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller, teams: 
                 let questions = questions_of(session.conversation.as_ref()).await;
                 Response::ok(id, &Seen { session: summary(&session).await, questions })
             }
+            Err(failure) => Response::failed(id, failure.code, failure.message),
+        },
+        Command::Receipt(wanted) => match find(door, &wanted.session_id, teams) {
+            Ok(session) => match RequestId::new(wanted.request_id) {
+                Ok(request) => {
+                    let receipt = receipts::of_session(&*door.daemon, &session, request).await;
+                    Response::ok(id, &ReceiptFound { receipt: receipt.as_ref().map(receipt_body) })
+                }
+                Err(error) => Response::failed(id, ErrorCode::InvalidPayload, error.to_string()),
+            },
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
         Command::Create(create) => match self::create(door, create, &caller, teams).await {

@@ -330,7 +330,18 @@ fn unreadable(row: &KeptItem, why: &str) -> Item {
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
     let (id, from, at) = (row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH);
-    Item { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None, listed: Vec::new() }
+    Item {
+        id,
+        from,
+        to: None,
+        turn: None,
+        at,
+        body,
+        progress: Progress::Done,
+        extent: None,
+        listed: Vec::new(),
+        starts: Vec::new(),
+    }
 }
 
 /// True if it had begun anew itself, and so has nothing to lose.

@@ -154,6 +154,7 @@ mod tests {
             progress,
             extent: None,
             listed: Vec::new(),
+            starts: Vec::new(),
         }))
     }
 

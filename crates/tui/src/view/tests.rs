@@ -37,6 +37,7 @@ fn item(id: &str, body: Body, progress: Progress) -> Event {
         progress,
         extent: None,
         listed: Vec::new(),
+        starts: Vec::new(),
     }))
 }
 
@@ -339,8 +340,18 @@ impl Paged {
         let extent = Extent { shown: 10, whole: 2 * Self::PART };
         let (from, at, body) = ("demo".into(), start(), question(3, false, 1));
         let (id, progress) = ("q1".into(), Progress::Growing);
-        let asked =
-            Item { id, from, to: None, turn: None, at, body, progress, extent: Some(extent), listed: Vec::new() };
+        let asked = Item {
+            id,
+            from,
+            to: None,
+            turn: None,
+            at,
+            body,
+            progress,
+            extent: Some(extent),
+            listed: Vec::new(),
+            starts: Vec::new(),
+        };
         let mut state = State::new("space", "me".into());
         state.apply(&Event::Item(Arc::new(asked)), start());
         let mut app = App::new(Options::new("me".into()));

@@ -7,11 +7,13 @@ use clap::Args;
 use serde_json::json;
 use wh_wire::control::DoneBody;
 
-use super::send::send;
 use crate::door::DoorArguments;
 use crate::failure::{Failure, with_exit_codes};
 
-/// Stop what an agent is doing, or press Ctrl-C in a terminal program
+/// Interrupt an agent or a terminal program
+///
+/// An agent ends its turn. A terminal program gets what Ctrl-C would give it, past all input that it has not read, which is
+/// discarded.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh interrupt a\n  wh interrupt --port 9090"))]
 pub struct Interrupt {
@@ -27,9 +29,6 @@ impl Interrupt {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let door = self.door.onto(self.named)?;
         let answer = door.post("interrupt", &json!({}), Duration::ZERO)?;
-        if answer.has_no_conversation() {
-            return send(&door, "send_input", &json!({ "keys": ["ctrl+c"] }));
-        }
         answer.show(door.json, |_: DoneBody| "interrupted\n".to_owned())
     }
 }

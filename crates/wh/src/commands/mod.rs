@@ -22,6 +22,7 @@ pub mod offer;
 mod outlook;
 mod output;
 mod play;
+mod receipt;
 mod rename;
 mod resize;
 mod run;
@@ -70,6 +71,7 @@ pub enum Command {
     State(state::State),
     Messages(messages::Messages),
     Output(output::Output),
+    Receipt(receipt::Receipt),
     Mark(mark::Mark),
     Shot(shot::Shot),
     Play(play::Play),
@@ -107,6 +109,7 @@ impl Command {
             Self::State(command) => command.run(),
             Self::Messages(command) => command.run(),
             Self::Output(command) => command.run(),
+            Self::Receipt(command) => command.run(),
             Self::Mark(command) => command.run(),
             Self::Shot(command) => command.run(),
             Self::Play(command) => command.run(),

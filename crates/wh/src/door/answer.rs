@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use wh_core::reason::Reason;
 
 use crate::control::TOKEN_VARIABLE;
 use crate::failure::{Failure, code};
 use crate::print::{json_line, print};
 
-/// The error of a terminal program, of which the remote control of the Gemini CLI knows no other.
-const NO_CONVERSATION: &str = "TUI bridge is not yet registered";
+/// Codes of answers to a path or method that the server does not know.
+const UNKNOWN_TO_SERVER: [&str; 2] = ["not_found", "method_not_allowed"];
 
 /// What a run said, with a status: JSON, or a picture.
 #[derive(Debug)]
@@ -25,11 +26,18 @@ pub struct Answer {
 #[serde(default)]
 pub struct Objection {
     error: String,
+    code: Option<String>,
     detail: Option<String>,
     /// Where in a condition something is wrong, in characters from 0.
     pub position: Option<usize>,
     /// What was on the screen when a wait ended in vain.
     pub screen: Vec<String>,
+}
+
+impl Objection {
+    fn is(&self, reason: Reason) -> bool {
+        self.code.as_deref() == Some(reason.code())
+    }
 }
 
 impl Answer {
@@ -58,7 +66,7 @@ impl Answer {
 
     /// True if a terminal program was asked for what only a conversation has.
     pub fn has_no_conversation(&self) -> bool {
-        self.status == 503 && self.objection().error == NO_CONVERSATION
+        self.objection().is(Reason::PlainProgram)
     }
 
     /// What it objects to.
@@ -87,16 +95,18 @@ impl Answer {
     }
 
     pub(super) fn failure(&self) -> Failure {
-        let Objection { error, detail, .. } = self.objection();
-        if let (true, Some(detail)) = (self.has_no_conversation(), &detail) {
+        let objection = self.objection();
+        let (plain, no_session) = (objection.is(Reason::PlainProgram), objection.is(Reason::NoSession));
+        // Something that is not there is one thing; a path that a server does not know is another.
+        let unknown = objection.code.as_deref().is_none_or(|code| UNKNOWN_TO_SERVER.contains(&code));
+        let Objection { error, detail, .. } = objection;
+        if let (true, Some(detail)) = (plain, &detail) {
             return Failure::new(self.code(), detail);
         }
         let error = error.to_lowercase();
-        if error == "no such session" {
+        if no_session {
             return Failure::new(code::UNREACHABLE, detail.unwrap_or(error)).hint("wh ls --all lists the sessions");
         }
-        // What is not there is one thing; a path that nobody knows is another.
-        let unknown = !error.starts_with("no such");
         let message = match detail {
             Some(detail) if error.is_empty() || detail.to_lowercase().contains(&error) => detail,
             Some(detail) => format!("{error}: {detail}"),

@@ -38,7 +38,15 @@ fn waited(record: &FinishedRun, source: &str) -> Option<Answer> {
         Ok(condition) => condition,
         Err(error) => {
             let (position, detail) = (Some(error.position), Some(error.to_string()));
-            return given(400, &ErrorBody { error: "Invalid condition".to_owned(), code: None, detail, position });
+            return given(
+                400,
+                &ErrorBody {
+                    error: "Invalid condition".to_owned(),
+                    code: Some("invalid_condition".to_owned()),
+                    detail,
+                    position,
+                },
+            );
         }
     };
     let refused = if condition.conversation_only().is_some() {

@@ -112,7 +112,7 @@ fn a_script_types_waits_and_looks() {
     let logs = done(runs, "wh logs");
     assert!(logs.contains("\nhello\n") && !logs.contains('\u{1b}'), "{logs}");
     done(runs, "wh send 'echo be; sleep 600' --key enter && wh wait 'screen_matches /^be$/m' --timeout 60s");
-    assert_eq!(done(runs, "wh interrupt"), "sent");
+    assert_eq!(done(runs, "wh interrupt"), "interrupted");
     done(runs, "wh send 'echo after $?' --key enter && wh wait 'screen_contains \"after 130\"' --timeout 60s");
     let said = fails(runs, 4, "wh answer - q1 yes");
     assert!(said.contains("wh: this session is a plain terminal program"), "{said}");

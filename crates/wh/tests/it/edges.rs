@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Who may depend on whom. `docs/architecture.md` says why.
 const EDGES: [(&str, &[&str]); 13] = [
     ("wh-wire", &[]),
-    ("wh-core", &["wh-wire"]),
+    ("wh-core", &[]),
     ("wh-pipe", &[]),
     ("wh-claude", &["wh-pipe", "wh-wire"]),
     ("wh-screen", &["wh-core", "wh-pipe"]),

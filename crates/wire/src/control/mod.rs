@@ -113,7 +113,7 @@ pub struct MessagesBody {
 pub struct ErrorBody {
     /// What was wrong, in a few stable words.
     pub error: String,
-    /// A code for programs, where there is one: `request_id_reused`, for example.
+    /// A stable code for programs: `request_id_reused`, for example.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The value that was wrong and what to do.

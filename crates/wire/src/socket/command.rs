@@ -7,11 +7,11 @@ use super::capabilities::Limits;
 use super::control::{ControlKind, ControlProblem, ControlRequest};
 use super::envelope::{ErrorCode, Failure, Request};
 use super::stream::Cursor;
-use crate::control::{QuestionBody, SessionSummary};
+use crate::control::{QuestionBody, ReceiptBody, SessionSummary};
 
 /// The commands by name.
-pub const COMMANDS: [&str; 9] =
-    ["control", "capabilities", "list", "session", "subscribe", "create", "answer", "attach", "health"];
+pub const COMMANDS: [&str; 10] =
+    ["control", "capabilities", "list", "session", "receipt", "subscribe", "create", "answer", "attach", "health"];
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub enum Command {
     List(List),
     /// One session with its questions: [`Seen`].
     Session(Session),
+    /// What became of a command of a session: [`ReceiptFound`].
+    Receipt(ReceiptWanted),
     /// What happens in a session: [`Subscribed`], and then [`StreamLine`](super::StreamLine)s.
     Subscribe(Subscribe),
     /// A new session: [`Created`].
@@ -66,6 +68,23 @@ pub struct Seen {
     pub session: SessionSummary,
     /// What it waits for, oldest first.
     pub questions: Vec<QuestionBody>,
+}
+
+/// Asks what became of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptWanted {
+    /// The session, by its id or name; also one that has ended.
+    pub session_id: String,
+    /// The command's id, whatever interface it came through.
+    pub request_id: String,
+}
+
+/// Answers [`ReceiptWanted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReceiptFound {
+    /// The receipt; absent if no such command is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<ReceiptBody>,
 }
 
 /// Asks for what happens in a session.
@@ -192,6 +211,7 @@ impl Command {
             "health" => Self::Health,
             "list" => Self::List(fields(payload, &[])?),
             "session" => Self::Session(fields(payload, &["session_id"])?),
+            "receipt" => Self::Receipt(fields(payload, &["session_id", "request_id"])?),
             "subscribe" => Self::Subscribe(fields(payload, &["session_id"])?),
             "attach" => Self::Attach(fields(payload, &["session_id", "size"])?),
             "create" => Self::Create(create(payload)?),

@@ -75,8 +75,10 @@ impl Space {
             !paused && self.sessions.get(agent).is_some_and(Session::is_free)
         };
         let waits = !agents.is_empty() && !agents.iter().any(free);
-        let item = self.message_item(by, to, &message, if waits { Progress::Queued } else { Progress::Done });
-        self.queue(by, id, item, &agents, &message)
+        let progress = if waits { Progress::Queued } else { Progress::Done };
+        let turns: Vec<TurnId> = agents.iter().map(|_| self.turn_id()).collect();
+        let item = self.message_item(by, to, &message, progress, turns.clone());
+        self.queue(by, id, item, &agents, turns, &message)
     }
 
     fn check_literal(&self, text: &str, agents: &[ParticipantId]) -> Result<(), Refusal> {
@@ -95,6 +97,7 @@ impl Space {
         to: Option<Vec<ParticipantId>>,
         message: &Message,
         progress: Progress,
+        starts: Vec<TurnId>,
     ) -> ItemId {
         let (id, at) = (self.item_id('m'), self.now.time);
         let body = Body::Text { text: shown(&message.text), attachments: message.attachments.clone() };
@@ -109,6 +112,7 @@ impl Space {
             progress,
             extent: None,
             listed: Vec::new(),
+            starts,
         });
         id
     }
@@ -120,12 +124,10 @@ impl Space {
         id: &RequestId,
         item: ItemId,
         agents: &[ParticipantId],
+        turns: Vec<TurnId>,
         message: &Message,
     ) -> Outcome {
-        let mut turns = Vec::new();
-        for agent in agents {
-            let turn = self.turn_id();
-            turns.push(turn.clone());
+        for (agent, turn) in agents.iter().zip(turns.iter().cloned()) {
             if self.state.participants.get(agent).is_some_and(|one| one.capabilities.acknowledges) {
                 let (from, at) = (by.clone(), self.now.time);
                 let wanted = Acknowledgement { item: item.clone(), from, to: agent.clone(), at };
@@ -157,9 +159,17 @@ impl Space {
             let QueuedMessage { request_id, by, text, to, at, item } = queued;
             let message = Message { text, to: to.clone(), attachments: Vec::new(), interrupt: false, literal: false };
             self.publish(Event::Receipt(Receipt::accepted(request_id.clone(), at)));
-            let item = item.unwrap_or_else(|| self.message_item(&by, to, &message, Progress::Queued));
+            let turns = vec![self.turn_id()];
+            let stored = item.and_then(|item| self.state.items.get(&item).cloned());
+            let item = match stored {
+                Some(item) => {
+                    self.put(Item { starts: turns.clone(), ..(*item).clone() });
+                    item.id.clone()
+                }
+                None => self.message_item(&by, to, &message, Progress::Queued, turns.clone()),
+            };
             // It was accepted: that there is a queue of a certain length does not count any more.
-            let _ = self.queue(&by, &request_id, item, std::slice::from_ref(agent), &message);
+            let _ = self.queue(&by, &request_id, item, std::slice::from_ref(agent), turns, &message);
         }
     }
 

@@ -287,6 +287,7 @@ impl Space {
             progress: Progress::Done,
             extent: None,
             listed: Vec::new(),
+            starts: Vec::new(),
         });
         id
     }

@@ -113,7 +113,18 @@ impl Space {
         }
         let body = Body::Question { question, closing: None };
         let (from, at) = (from.clone(), self.now.time);
-        self.put(Item { id, from, to: None, turn, at, body, progress: Progress::Growing, extent, listed: Vec::new() });
+        self.put(Item {
+            id,
+            from,
+            to: None,
+            turn,
+            at,
+            body,
+            progress: Progress::Growing,
+            extent,
+            listed: Vec::new(),
+            starts: Vec::new(),
+        });
     }
 
     fn item(&mut self, from: &ParticipantId, key: Key, body: Body, done: bool, extent: Option<Extent>) {
@@ -145,6 +156,7 @@ impl Space {
                     progress,
                     extent,
                     listed: Vec::new(),
+                    starts: Vec::new(),
                 }
             }
         };

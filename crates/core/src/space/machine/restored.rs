@@ -148,6 +148,7 @@ mod tests {
             progress,
             extent: None,
             listed: Vec::new(),
+            starts: Vec::new(),
         }
     }
 

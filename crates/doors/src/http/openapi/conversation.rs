@@ -68,13 +68,19 @@ pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
         Describe::new(schemas, "post", "/message", "message", "Say something to the agent, as if typed and sent.")
             .takes::<MessageRequest>()
             .gives::<MessageBody>(200, "It was said, now or when this request_id was first used.")
-            .fails(404, "One of those it is for does not exist.")
+            .fails(400, "The message is empty, or a slash command or envelope with a mistake.")
+            .fails(404, "One of those it is for does not exist, or no agent has this slash command.")
             .fails(408, "The body did not arrive in time.")
-            .fails(409, "The agent is gone, or the request_id belongs to another command.")
+            .fails(
+                409,
+                "The agent is gone; the request_id belongs to another command; `not_literal`: the agent would interpret \
+                 the text; `shell_not_allowed`: it begins with `!`.",
+            )
             .fails(503, NONE)
             .done(),
         Describe::new(schemas, "get", "/history", "history", "What people and agents said to each other.")
             .query("limit", json!({"type": "string"}), "The newest so many; 0, or what is no number, is all of it.")
+            .query("details", json!({"type": "string"}), "`1` adds ids, senders, times and turns.")
             .gives::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
             .fails(503, NONE)
             .done(),

@@ -1,6 +1,8 @@
 //! `GET /control/questions`, `POST /control/answer`, `POST /control/interrupt`, `POST /control/command` and
 //! `GET /control/receipts/{request_id}`.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -9,6 +11,7 @@ use wh_core::caller::Act;
 use wh_core::line;
 use wh_core::receipt::{Receipt, Stage};
 use wh_core::request::{Content, Request as Named};
+use wh_core::session::{Fate, Refusal as TerminalRefusal};
 use wh_core::slash::Slash;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::item::Item;
@@ -25,6 +28,7 @@ use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
 use crate::http::{Door, body};
+use crate::receipts;
 use crate::time::iso;
 
 pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
@@ -66,7 +70,28 @@ pub(in crate::http) async fn interrupt(State(door): State<Door>, body: Body) -> 
     let usual = |one: &String| door.is_usual(std::slice::from_ref(one));
     let content = Content::Interrupt(body.participant.as_ref().filter(|one| !usual(one)).map(String::as_str));
     let named = id.map(|id| Named::new(id, SENDER, &content));
-    run(&door, named, Command::Interrupt(body.participant.map(ParticipantId::from))).await
+    match door.conversation {
+        Some(_) => run(&door, named, Command::Interrupt(body.participant.map(ParticipantId::from))).await,
+        None => interrupt_program(&door, named).await,
+    }
+}
+
+/// Longest wait for a program to read an interrupt that is no signal.
+const LONGEST_INTERRUPT: Duration = Duration::from_millis(1500);
+
+/// Interrupts a terminal program, past its queued input.
+async fn interrupt_program(door: &Door, named: Option<Named>) -> Result<Json<DoneBody>, Fault> {
+    let id = named.as_ref().map(|named| named.id.clone());
+    let interrupted = tokio::time::timeout(LONGEST_INTERRUPT, door.surface.interrupt(Vec::new(), named)).await;
+    let done = interrupted.map_err(|_| Fault::Unread)??;
+    if let Fate::Lost(loss) = done.fate {
+        return Err(TerminalRefusal::from(loss).into());
+    }
+    let receipt = match id {
+        Some(id) => door.surface.receipt(id).await?.map(|receipt| receipt_body(&receipt)),
+        None => None,
+    };
+    Ok(Json(DoneBody { ok: true, lines: Vec::new(), receipt, duplicate: done.duplicate }))
 }
 
 pub(in crate::http) async fn command(
@@ -92,12 +117,7 @@ pub(in crate::http) async fn receipt(
     Path(id): Path<String>,
 ) -> Result<Json<ReceiptBody>, Fault> {
     let id = request_id(Some(&id))?.ok_or(Fault::NoSuchReceipt)?;
-    if let Some(conversation) = &door.conversation
-        && let Some(receipt) = conversation.space.receipt(id.clone()).await?
-    {
-        return Ok(Json(receipt_body(&receipt)));
-    }
-    let receipt = door.surface.receipt(id).await?.ok_or(Fault::NoSuchReceipt)?;
+    let receipt = receipts::known(door.conversation.as_ref(), &door.surface, id).await?.ok_or(Fault::NoSuchReceipt)?;
     Ok(Json(receipt_body(&receipt)))
 }
 
@@ -132,7 +152,7 @@ pub(super) fn stage_name(stage: &Stage) -> &'static str {
     }
 }
 
-pub(in crate::http) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
+pub(crate) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
     let reached = |(stage, at): &(Stage, std::time::SystemTime)| ReachedBody {
         stage: stage_name(stage).to_owned(),
         at: iso(*at),

@@ -11,8 +11,8 @@ use wh_client::Conversation;
 
 pub use agents::told_body;
 pub(super) use agents::{agent, agents, login, logout, mcp, models, sessions, start};
-pub(crate) use commands::questions_of;
-pub(super) use commands::{answer, command, interrupt, questions, receipt, receipt_body};
+pub(super) use commands::{answer, command, interrupt, questions, receipt};
+pub(crate) use commands::{questions_of, receipt_body};
 pub(super) use happened::event_body;
 pub(super) use output::output;
 pub(super) use remote::{history, message};

@@ -11,9 +11,9 @@ use wh_core::slash::Slash;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::event::Role;
-use wh_core::space::item::{Body as ItemBody, Progress};
+use wh_core::space::item::{Body as ItemBody, Item, Progress};
 use wh_core::space::state::State as SpaceState;
-use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
+use wh_wire::remote::{ExtentBody, HistoryEntry, MessageBody, MessageRequest};
 
 use super::commands::{run_line, stage_name};
 use crate::http::SENDER;
@@ -21,6 +21,7 @@ use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
 use crate::http::{Door, body};
+use crate::time::iso;
 
 /// What a message that cannot be said is answered.
 const REQUIRED: &str = "Message is required";
@@ -76,16 +77,17 @@ pub(in crate::http) async fn history(
     State(door): State<Door>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Vec<HistoryEntry>>, Fault> {
+    let query = query.unwrap_or_default();
+    let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     // As the original: what is no number is no limit, and neither is 0.
-    let limit = query.as_deref().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("limit="));
-    let limit = limit.and_then(|text| text.parse::<usize>().ok()).filter(|limit| *limit > 0);
-    let most = limit.unwrap_or(usize::MAX);
-    Ok(Json(door.conversation()?.space.look(move |state| said(state, most)).await?))
+    let limit = parameter("limit").and_then(|text| text.parse::<usize>().ok()).filter(|limit| *limit > 0);
+    let (most, details) = (limit.unwrap_or(usize::MAX), parameter("details") == Some("1"));
+    Ok(Json(door.conversation()?.space.look(move |state| said(state, most, details)).await?))
 }
 
 /// The last of what people and agents said to each other.
-fn said(state: &SpaceState, most: usize) -> Vec<HistoryEntry> {
-    let entry = |item: &wh_core::space::item::Item| {
+fn said(state: &SpaceState, most: usize, details: bool) -> Vec<HistoryEntry> {
+    let entry = |item: &Item| {
         let ItemBody::Text { text, .. } = &item.body else { return None };
         let role = match state.participants.get(&item.from).map(|one| one.role) {
             Some(Role::Human) => "user",
@@ -97,8 +99,21 @@ fn said(state: &SpaceState, most: usize) -> Vec<HistoryEntry> {
         };
         // A message of a person that no agent was given, or not yet, was not said to it.
         let unsent = role == "user" && matches!(item.progress, Progress::Queued | Progress::Cut);
-        let shown = !unsent && !matches!(item.progress, Progress::Retracted) && !text.is_empty();
-        shown.then(|| HistoryEntry { role: role.to_owned(), text: text.clone() })
+        if unsent || item.progress == Progress::Retracted || text.is_empty() {
+            return None;
+        }
+        let extent = item.extent.map(|extent| ExtentBody { shown: extent.shown, whole: extent.whole });
+        let entry = HistoryEntry { role: role.to_owned(), text: text.clone(), extent, ..HistoryEntry::default() };
+        Some(match details {
+            false => entry,
+            true => HistoryEntry {
+                id: Some(item.id.to_string()),
+                from: Some(item.from.to_string()),
+                at: Some(iso(item.at)),
+                turns: item.turn.iter().chain(&item.starts).map(ToString::to_string).collect(),
+                ..entry
+            },
+        })
     };
     let mut last: Vec<HistoryEntry> = state.items.iter().rev().filter_map(|item| entry(item)).take(most).collect();
     last.reverse();

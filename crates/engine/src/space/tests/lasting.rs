@@ -22,6 +22,7 @@ fn said(id: &str, text: &str, progress: Progress) -> Item {
         progress,
         extent: None,
         listed: Vec::new(),
+        starts: Vec::new(),
     }
 }
 

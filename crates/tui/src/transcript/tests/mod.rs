@@ -68,6 +68,7 @@ impl Bench {
             progress,
             extent: None,
             listed: Vec::new(),
+            starts: Vec::new(),
         }));
     }
 

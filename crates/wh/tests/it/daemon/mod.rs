@@ -11,6 +11,7 @@ mod house;
 mod http;
 mod inside;
 mod intruders;
+mod lasting;
 mod once;
 mod real;
 mod references;

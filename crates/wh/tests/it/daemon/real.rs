@@ -241,6 +241,15 @@ fn a_shell_is_typed_to_and_interrupted() {
     ok(&house, &with(stdin(&session, "instead", "echo instead $?\n"), json!({ "interrupt": true })));
     house.wait(&session, r#"screen_contains "instead 130""#);
 
+    // Over HTTP, past 12 kB that were typed ahead.
+    ok(&house, &stdin(&session, "third", "echo third; sleep 600\n"));
+    house.wait(&session, r#"screen_matches /(?m)^third/"#);
+    ok(&house, &stdin(&session, "ahead", &"echo typed ahead\n".repeat(700)));
+    assert_eq!(house.ok(&["interrupt", "sh"]).trim(), "interrupted");
+    ok(&house, &stdin(&session, "last", "echo last $?\n"));
+    house.wait(&session, r#"screen_contains "last 130""#);
+    assert!(!house.ok(&["screen", "sh"]).contains("\ntyped ahead"), "what was typed ahead is discarded");
+
     let fields = json!({ "type": "control.answer.request", "question_id": "q", "decision": "approve" });
     let ack = house.control(&with(message(&session, "answers"), fields));
     assert_eq!((&ack["result"], &ack["error"]), (&json!("rejected"), &json!("not_supported")), "{ack}");

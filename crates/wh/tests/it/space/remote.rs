@@ -71,3 +71,49 @@ fn a_plain_program_has_no_conversation() {
     assert_eq!(empty.status, 400, "what is wrong is told before that nobody is there");
     assert_eq!(wh.get("/control/questions").json(), json!({ "questions": [] }));
 }
+
+#[test]
+fn a_message_does_what_typing_it_would_do_unless_it_is_literal() {
+    let wh = space();
+    let help = wh.post("/message", json!({ "message": "/help", "request_id": "help" })).json();
+    assert_eq!((&help["stage"], &help["lines"][0]), (&json!("finished"), &json!("Available Commands")));
+    let again = wh.post("/message", json!({ "message": "/help", "request_id": "help" })).json();
+    assert_eq!(again["duplicate"], true, "{again}");
+    assert_eq!(wh.post("/message", json!({ "message": "/verbose", "request_id": "ui" })).status, 200);
+    let code = |body| {
+        let answer = wh.post("/message", body);
+        (answer.status, answer.json()["code"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(code(json!({ "message": "/nosuch" })), (404, "unknown_command".to_owned()));
+    assert_eq!(code(json!({ "message": "/ui nonsense" })), (400, "invalid_command".to_owned()));
+    assert_eq!(code(json!({ "message": "{\"kind\": \"bogus/x\"}" })), (400, "invalid_envelope".to_owned()));
+    assert_eq!(code(json!({ "message": " !ls" })), (409, "shell_not_allowed".to_owned()));
+    assert_eq!(code(json!({ "message": "!ls", "allow_shell": true })).0, 200);
+    assert_eq!(code(json!({ "message": "/help me", "literal": true })).0, 200);
+    eventually("the agent was told", || {
+        let history = wh.get("/history").text();
+        (history.contains("/help me") && history.contains("!ls")).then_some(())
+    });
+}
+
+#[test]
+fn details_of_the_history_pair_messages_with_their_answers() {
+    let wh = space();
+    for text in ["one", "two"] {
+        assert_eq!(wh.post("/message", json!({ "message": text })).status, 200);
+    }
+    let entries = eventually("both are answered", || {
+        let all = wh.get("/history?details=1").json();
+        (all.as_array().unwrap().iter().filter(|entry| entry["role"] == "model").count() >= 2).then_some(all)
+    });
+    let entries = entries.as_array().unwrap();
+    assert!(entries.iter().all(|entry| entry["id"].is_string() && entry["at"].is_string() && entry["from"].is_string()));
+    for text in ["one", "two"] {
+        let asked = entries.iter().find(|entry| entry["text"] == text).unwrap();
+        let of_turn = |entry: &&Value| entry["role"] == "model" && entry["turns"] == asked["turns"];
+        let answer = entries.iter().find(of_turn).unwrap_or_else(|| panic!("{text} has no answer in {entries:?}"));
+        assert!(answer["text"].as_str().unwrap().contains(text), "{answer}");
+    }
+    let plain = wh.get("/history?limit=1").json();
+    assert_eq!(plain[0].as_object().unwrap().len(), 2, "{plain}");
+}
