@@ -216,6 +216,7 @@ impl Task {
             return Ok(());
         }
         if let Order::Prompt { turn, .. } = &order
+            && self.orders.contains_key(agent)
             && let Some(id) = self.machine.command_of(turn)
             && let Some(open) = stored.open.get_mut(id).filter(|open| open.is_queued)
         {

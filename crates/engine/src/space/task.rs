@@ -47,7 +47,7 @@ pub(super) struct Task {
     /// Held by those who start and end agents.
     line: mpsc::Sender<Arrival>,
     desk: Arc<Desk>,
-    orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
+    pub(super) orders: HashMap<ParticipantId, mpsc::Sender<Order>>,
     /// How soon each of those that are not gone is to end. Without an entry: soon.
     haste: HashMap<ParticipantId, watch::Sender<Haste>>,
     /// What agents said beyond what is shown.
@@ -404,6 +404,9 @@ impl Task {
     pub(super) fn is_lost(&mut self, id: ParticipantId, reason: &str) {
         self.has_gone(&id);
         self.happens(Input::Report(id, Report::Gone(Some(reason.to_owned()))));
+        if self.ending.is_some() && self.everybody_is_gone() {
+            self.ended();
+        }
     }
 
     /// Gives an order. An agent that takes none any more, though so many wait for it, is as good as gone.

@@ -315,7 +315,9 @@ impl Space {
     fn dispatch(&mut self) {
         let ids: Vec<ParticipantId> = self.sessions.keys().cloned().collect();
         for id in ids {
-            if self.state.participants.get(&id).is_some_and(|one| one.paused.is_none())
+            // What is not handed over before the space ends is handed over by the next one.
+            let takes = !self.suspended && self.state.participants.get(&id).is_some_and(|one| one.paused.is_none());
+            if takes
                 && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next)
             {
                 self.handed_over(&prompt.item);

@@ -74,6 +74,7 @@ fn an_agent_that_goes_for_good_leaves_its_messages_unsent_unless_the_space_is_su
         bench.say("r2", "two");
         if suspended {
             bench.handle(Input::Suspend);
+            assert!(told(&bench.report(ended("turn-1"))).is_empty(), "nothing more is handed over");
         }
         bench.report(Report::Gone(None));
         let (progress, stage) = match suspended {

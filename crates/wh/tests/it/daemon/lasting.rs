@@ -61,6 +61,7 @@ fn what_was_queued_is_delivered_after_a_kill_and_receipts_are_known_on_every_int
     let input = format!("/sessions/{}/control/send_input", session.id);
     assert_eq!(house.post(&input, keys.clone()).json()["duplicate"], false);
     killed_with_messages_queued(&mut house, &session, "/demo slow");
+    stopped_with_a_message_queued(&mut house, &session, "/demo slow");
     let repeated = house.post(&input, keys).json();
     assert_eq!((&repeated["duplicate"], &repeated["delivered"]), (&json!(true), &json!(true)), "{repeated}");
     let screen = house.get(&format!("/sessions/{}/control/screen", session.id)).json();
@@ -74,6 +75,20 @@ fn what_was_queued_is_delivered_after_a_kill_and_receipts_are_known_on_every_int
     assert_eq!(receipt("nothing"), Value::Null);
     let printed = house.ok(&["receipt", "a", "slow"]);
     assert!(printed.contains("accepted") && printed.contains("reason: cut_off"), "{printed}");
+}
+
+/// An orderly stop keeps what is queued, and does not wait for it.
+fn stopped_with_a_message_queued(house: &mut House, session: &Session, slow: &str) {
+    message(house, session, "slow-2", slow);
+    eventually("it is being answered", || (stage(house, session, "slow-2") == "started").then_some(()));
+    message(house, session, "kept", "kept mark-4");
+    house.ok(&["daemon", "stop"]);
+    assert!(!house.said().contains("did not report that it has ended"), "{}", house.said());
+    house.ended();
+    house.start();
+    let receipt = house.receipt(session, "kept");
+    assert_eq!(receipt["stage"], "finished", "{receipt}");
+    assert_eq!(house.receipt(session, "slow-2")["stage"], "failed");
 }
 
 #[test]
@@ -119,6 +134,12 @@ fn the_model_is_told_once(lab: &Lab, agent: &str, mode: Option<&str>) {
     assert_eq!((marks.len(), order), (3, vec![true; 3]), "{prompts:?}");
     let slow = prompts.iter().filter(|text| text.contains("slow: 600")).count();
     assert_eq!(slow, 1, "what was cut off is not sent again: {prompts:?}");
+    // Another restart of Gemini CLI takes another minute.
+    if agent != "gemini" {
+        stopped_with_a_message_queued(&mut house, &session, "slow: 700");
+        let prompts = lab.model.prompts();
+        assert_eq!(prompts.iter().filter(|text| text.contains("mark-4")).count(), 1, "{prompts:?}");
+    }
 }
 
 #[test]
