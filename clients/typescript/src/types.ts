@@ -391,7 +391,7 @@ export interface DoneBody {
 
 /** Every error answer. */
 export interface ErrorBody {
-  /** A code for programs, where there is one: `request_id_reused`, for example. */
+  /** A stable code for programs: `request_id_reused`, for example. */
   code?: string;
   /** The value that was wrong and what to do. */
   detail?: string;
@@ -407,6 +407,14 @@ export interface ExitBody {
   code: number;
   /** The signal's number, if one ended it. */
   signal: number | null;
+}
+
+/** How much of a text is shown. */
+export interface ExtentBody {
+  /** Bytes that are here. */
+  shown: number;
+  /** Bytes that there are, or were. */
+  whole: number;
 }
 
 /** A screen in a stream. */
@@ -439,10 +447,20 @@ export interface HealthBody {
 
 /** One entry of `GET /history`. */
 export interface HistoryEntry {
+  /** With `?details=1`: when. */
+  at?: string;
+  /** How much of the text is here, where that is not all of it; `GET /control/items/{id}/output` has the rest. */
+  extent?: ExtentBody;
+  /** With `?details=1`: who said it. */
+  from?: string;
+  /** With `?details=1`: its id, the same as in `/control/messages`. */
+  id?: string;
   /** `user` or `model`. */
   role: string;
   /** What was said. */
   text: string;
+  /** With `?details=1`: the turns that a message started, and the turn that an answer belongs to. */
+  turns?: Array<string>;
 }
 
 /** `POST /control/interrupt`. */

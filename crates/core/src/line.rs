@@ -22,6 +22,11 @@ pub fn is_slash(text: &str) -> bool {
     text.trim_start().starts_with('/')
 }
 
+/// True for a line that is said as it is: neither a slash command nor an envelope.
+pub fn is_message(text: &str) -> bool {
+    !is_slash(text) && Posted::read(text).is_none()
+}
+
 /// True for a line by which an agent may run a shell command.
 pub fn is_shell(text: &str) -> bool {
     first_visible(text) == Some('!')

@@ -1,9 +1,10 @@
 //! The commands of one session in the store: begun before they are carried out, settled with their result, and the messages
 //! that are queued for the agent. Sessions with a conversation and terminal programs use it alike.
 
-use std::time::{Duration, SystemTime};
-
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -11,7 +12,7 @@ use futures_util::stream::FuturesOrdered;
 use tracing::warn;
 use wh_core::reason::Reason;
 use wh_core::receipt::{Failure, Receipt, Stage};
-use wh_core::request::{Fingerprint, Key, Request, RequestId};
+use wh_core::request::{Fingerprint, KEPT_FOR, Key, Request, RequestId};
 use wh_core::space::machine::QueuedMessage;
 
 use crate::store::{Begun, Durable, Entry, State, Store, StoreError};
@@ -53,21 +54,26 @@ impl<C: Send + 'static> Beginning<C> {
     }
 }
 
-/// The commands of one session in the store.
+/// The commands of one session: in the store of a daemon; or, of a single run, their ids in memory.
 #[derive(Clone)]
-pub struct SessionLedger {
+pub struct SessionLedger(Backend);
+
+#[derive(Clone)]
+enum Backend {
+    Stored(StoredSession),
+    /// Fingerprints by id. Expired ids are removed while new ones are entered; the machines bound the rest.
+    InMemory(Arc<Mutex<HashMap<RequestId, (Fingerprint, Instant)>>>),
+}
+
+#[derive(Clone)]
+struct StoredSession {
     store: Store,
     team: String,
     session: String,
     agent: String,
 }
 
-impl SessionLedger {
-    /// Those of this session, whose agent others know by `agent`.
-    pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
-        Self { store, team: team.to_owned(), session: session.to_owned(), agent: agent.to_owned() }
-    }
-
+impl StoredSession {
     fn key(&self, id: &RequestId) -> Key {
         Key {
             team: self.team.clone(),
@@ -76,10 +82,38 @@ impl SessionLedger {
             request: id.as_str().to_owned(),
         }
     }
+}
+
+/// Ids in memory among which expired ones are looked for at a time.
+const SWEEP_EVERY: usize = 1024;
+
+impl SessionLedger {
+    /// Those of this session of a daemon, whose agent others know by `agent`.
+    pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
+        let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
+        Self(Backend::Stored(StoredSession { store, team, session, agent }))
+    }
+
+    /// The ids of a single run, which its conversation and its UI share.
+    pub fn in_memory() -> Self {
+        Self(Backend::InMemory(Arc::default()))
+    }
+
+    fn stored(&self) -> Option<&StoredSession> {
+        match &self.0 {
+            Backend::Stored(stored) => Some(stored),
+            Backend::InMemory(_) => None,
+        }
+    }
+
+    /// True if messages are stored also without an id: there is somebody who could deliver them later.
+    pub fn keeps_messages(&self) -> bool {
+        self.stored().is_some()
+    }
 
     /// The number of this life of the store.
     pub fn epoch(&self) -> u64 {
-        self.store.opening().epoch
+        self.stored().map_or(0, |stored| stored.store.opening().epoch)
     }
 
     /// Begins a command, unless it is known; with a message if it has to wait.
@@ -88,7 +122,11 @@ impl SessionLedger {
         request: &Request,
         message: Option<&QueuedMessage>,
     ) -> BoxFuture<'static, Result<Begun, StoreError>> {
-        let (store, key) = (self.store.clone(), self.key(&request.id));
+        let stored = match &self.0 {
+            Backend::Stored(stored) => stored,
+            Backend::InMemory(ids) => return Box::pin(std::future::ready(Ok(claim(ids, request)))),
+        };
+        let (store, key) = (stored.store.clone(), stored.key(&request.id));
         let fingerprint = request.fingerprint.as_str().to_owned();
         let message = message.map(encoded);
         Box::pin(async move { store.begin_message(key, fingerprint, message, SystemTime::now()).await })
@@ -96,14 +134,18 @@ impl SessionLedger {
 
     /// Stores that a message has to wait after all.
     pub fn enqueue(&self, message: &QueuedMessage) -> Durable<()> {
-        self.store.enqueue(self.key(&message.request_id), encoded(message))
+        match self.stored() {
+            Some(stored) => stored.store.enqueue(stored.key(&message.request_id), encoded(message)),
+            None => Durable::ready(()),
+        }
     }
 
     /// Stores that the agent is about to be given a message that waited. What cannot be stored now is tried again until it
     /// can: the message was acknowledged, and must neither be lost nor be given twice.
     pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
+        let Some(stored) = self.stored() else { return Ok(()) };
         loop {
-            match self.store.hand_over(self.key(id)).await {
+            match stored.store.hand_over(stored.key(id)).await {
                 Err(error) if may_pass(&error) => {
                     warn!(%error, "a message waits until it can be stored that it is given")
                 }
@@ -115,17 +157,24 @@ impl SessionLedger {
 
     /// Takes back a command that was refused: nothing was done.
     pub fn take_back(&self, id: &RequestId) -> Durable<bool> {
-        self.store.take_back(self.key(id))
+        match &self.0 {
+            Backend::Stored(stored) => stored.store.take_back(stored.key(id)),
+            Backend::InMemory(ids) => {
+                let removed = ids.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+                Durable::ready(removed.is_some())
+            }
+        }
     }
 
     /// Stores what came of a command that the agent has, or that failed.
     pub fn settle(&self, receipt: &Receipt) -> Durable<()> {
+        let Some(stored) = self.stored() else { return Durable::ready(()) };
         let (result, detail) = match &receipt.stage {
             Stage::Failed(failure) if !receipt.was_delivered() => ("internal_error", Some(failure.words.clone())),
             _ => ("ok", None),
         };
         let receipt_json = serde_json::to_string(receipt).ok();
-        self.store.settle(self.key(&receipt.request_id), result, detail, receipt_json, SystemTime::now())
+        stored.store.settle(stored.key(&receipt.request_id), result, detail, receipt_json, SystemTime::now())
     }
 
     /// Waits until a result is stored. One that could not be is tried again until it is; the error is that of the first
@@ -155,14 +204,15 @@ impl SessionLedger {
 
     /// Stores how far a command is that was settled before. Nobody waits for it.
     pub fn note(&self, receipt: &Receipt) {
-        if let Ok(json) = serde_json::to_string(receipt) {
-            drop(self.store.note_receipt(self.key(&receipt.request_id), json));
+        if let (Some(stored), Ok(json)) = (self.stored(), serde_json::to_string(receipt)) {
+            drop(stored.store.note_receipt(stored.key(&receipt.request_id), json));
         }
     }
 
     /// The messages of earlier lives that no agent was given, in order.
     pub async fn queued(&self) -> Result<Vec<QueuedMessage>, StoreError> {
-        let rows = self.store.queued(&self.team, &self.session, &self.agent).await?;
+        let Some(StoredSession { store, team, session, agent }) = self.stored() else { return Ok(Vec::new()) };
+        let rows = store.queued(team, session, agent).await?;
         let mut messages = Vec::with_capacity(rows.len());
         for row in rows {
             match serde_json::from_str(&row.message) {
@@ -185,12 +235,14 @@ impl SessionLedger {
 
     /// The receipt of a command that is stored.
     pub async fn stored_receipt(&self, id: &RequestId) -> Result<Option<Receipt>, StoreError> {
-        Ok(self.store.lookup(self.key(id)).await?.map(|entry| self.receipt(id, &entry)))
+        let Some(stored) = self.stored() else { return Ok(None) };
+        Ok(stored.store.lookup(stored.key(id)).await?.map(|entry| self.receipt(id, &entry)))
     }
 
     /// The receipt of a command that is stored, as for [`repeated`](Self::repeated).
     pub async fn find(&self, request: &Request) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
-        Ok(self.store.lookup(self.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))
+        let Some(stored) = self.stored() else { return Ok(None) };
+        Ok(stored.store.lookup(stored.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))
     }
 
     /// The receipt of a command that was begun before, if this is its retry: an entry of another content or sender is
@@ -225,6 +277,22 @@ impl SessionLedger {
         }
         receipt
     }
+}
+
+/// Enters an id, unless it is known.
+fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Request) -> Begun {
+    let now = Instant::now();
+    let mut ids = ids.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((fingerprint, at)) = ids.get(&request.id).filter(|(_, at)| now < *at + KEPT_FOR) {
+        let at = SystemTime::now() - now.saturating_duration_since(*at);
+        let fingerprint = fingerprint.as_str().to_owned();
+        return Begun::Known(Entry { fingerprint, at, epoch: 0, state: State::Pending, receipt: None });
+    }
+    if ids.len() % SWEEP_EVERY == SWEEP_EVERY - 1 {
+        ids.retain(|_, (_, at)| now < *at + KEPT_FOR);
+    }
+    ids.insert(request.id.clone(), (request.fingerprint.clone(), now));
+    Begun::New
 }
 
 fn encoded(message: &QueuedMessage) -> String {

@@ -60,7 +60,7 @@ impl ClaudeProtocol {
     }
 
     fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {
-        let version = self.version.clone().unwrap_or_else(|| "unknown".to_owned());
+        let name = self.version.as_ref().map_or_else(|| TITLE.to_owned(), |version| format!("{TITLE} {version}"));
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
         let launch = self.program.aside(&self.start.environment);
         async move {
@@ -70,7 +70,7 @@ impl ClaudeProtocol {
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
             let chosen = format!("model {}, mode {}", choice(model), choice(mode));
-            Ok(Value::String([format!("{TITLE} {version}"), login.words(LOG_IN), chosen].join("\n")))
+            Ok(Value::String([name, login.words(LOG_IN), chosen].join("\n")))
         }
     }
 }

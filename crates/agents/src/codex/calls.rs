@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Call;
-use wh_wire::codex::{self as wire, Account, McpServer};
+use wh_wire::codex::{self as wire, McpServer};
 
 use super::protocol::{Busy, CodexProtocol, Tag, is_unknown, place};
 use super::{LOG_IN, TITLE, manage};
 use crate::driver::{Now, Step, Steps};
+use crate::manage::codex;
 use crate::manage::run::run;
 use crate::port::Surroundings;
 use crate::rpc::{self, Frame};
@@ -51,21 +52,24 @@ impl CodexProtocol {
     }
 
     fn status(&self) -> impl Future<Output = Result<Value, String>> + use<> {
-        let version = self.version.clone().unwrap_or_else(|| "of an unknown version".to_owned());
+        let name = self.version.as_ref().map_or_else(|| TITLE.to_owned(), |version| format!("{TITLE} {version}"));
         let (model, mode) = (self.capabilities.model.clone(), self.capabilities.mode.clone());
-        let (launch, link) = (self.launch.clone(), self.link());
+        let (launch, link, here) = (self.launch.clone(), self.link(), Surroundings::from(&self.start));
         async move {
             let asked = match link {
-                Some(link) => rpc::request(&link, "account/read", json!({})).await.ok(),
+                Some(link) => {
+                    let account = rpc::request(&link, "account/read", json!({})).await.ok();
+                    account.zip(rpc::request(&link, "config/read", json!({})).await.ok())
+                }
                 None => None,
             };
             let login = match asked {
-                Some(reply) => account(&Account::read(&reply)),
-                None => manage::login(&launch, &Surroundings::new(".")).await.words(LOG_IN),
+                Some((account, config)) => codex::account(&account, &config, &here),
+                None => manage::login(&launch, &here).await,
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "of its own".to_owned());
             let chosen = format!("model {}, mode {}", choice(model), choice(mode));
-            Ok(json!([format!("{TITLE} {version}"), login, chosen].join("\n")))
+            Ok(json!([name, login.words(LOG_IN), chosen].join("\n")))
         }
     }
 
@@ -89,14 +93,6 @@ impl CodexProtocol {
     fn anew(&self) -> Value {
         let directory = place(&self.start.directory);
         wire::start(&directory, &self.choice.beginning(self.start.may_skip_permissions))
-    }
-}
-
-fn account(account: &Account) -> String {
-    match &account.by {
-        Some(by) => format!("logged in by {by}"),
-        None if account.needed => format!("not logged in: {LOG_IN}"),
-        None => "no login is needed for its provider".to_owned(),
     }
 }
 
@@ -125,9 +121,5 @@ mod tests {
         ]});
         let both = servers(&McpServer::list(&reply));
         assert_eq!(both, json!("desk: connected, 2 tools\nlamp: its state is not known, 0 tools: no light"));
-        let nobody = Account::read(&json!({"account": null, "requiresOpenaiAuth": true}));
-        assert!(account(&nobody).contains("codex login"));
-        let key = Account::read(&json!({"account": {"type": "apiKey"}, "requiresOpenaiAuth": true}));
-        assert_eq!(account(&key), "logged in by an API key");
     }
 }

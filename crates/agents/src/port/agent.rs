@@ -142,7 +142,8 @@ impl Login {
             Self::Yes { account: Some(account) } => format!("logged in by {account}"),
             Self::Yes { account: None } => "logged in".to_owned(),
             Self::No => format!("not logged in: {hint}"),
-            Self::NotNeeded | Self::Unknown => "whether somebody is logged in is not known".to_owned(),
+            Self::NotNeeded => "no login is needed for its provider".to_owned(),
+            Self::Unknown => "whether somebody is logged in is not known".to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The stages of an interrupt. Unread input is discarded first. A program that was reading input is left alone until it
 //! pauses: line editors notice a signal only while they wait for input. After the interrupt nothing is typed until the
 //! program has written something and then been quiet, or for a second: line editors discard what they read before they have
-//! handled it.
+//! handled it. A program that is quiet because it waits for a processor has not paused.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,9 @@ const READING: Duration = Duration::from_secs(1);
 /// Longest wait for a program that is reading input to pause.
 const LONGEST_READING: Duration = Duration::from_millis(250);
 
+/// The same for one that is quiet, but runs or waits for a processor.
+const LONGEST_RUNNING: Duration = Duration::from_millis(750);
+
 /// The byte that Ctrl-C types.
 pub const CTRL_C: u8 = 0x03;
 
@@ -37,8 +40,8 @@ pub(super) enum Stage {
     },
     /// The same once more, without waiting for the program after that.
     DiscardingAgain,
-    /// The program goes on with input that it has read, perhaps.
-    Reading { since: Instant, last_output: Option<Instant> },
+    /// The program goes on with input that it has read, perhaps. `quiet_at` is when it has been quiet for long enough.
+    Reading { since: Instant, quiet_at: Instant, runs: bool },
     /// The signal is being sent.
     Signalling,
     /// The program may not have handled the interrupt yet.
@@ -68,7 +71,7 @@ impl Stage {
         let (stage, next) = match self {
             _ if !unread.signals => (Self::Settling(Settling::by_byte(now)), Next::Byte),
             Self::Discarding { may_read } if *may_read || unread.bytes > 0 => {
-                (Self::Reading { since: now, last_output: None }, Next::Wait)
+                (Self::Reading { since: now, quiet_at: now + INTERRUPT_QUIET, runs: false }, Next::Wait)
             }
             _ => (Self::Signalling, Next::Signal),
         };
@@ -78,22 +81,33 @@ impl Stage {
 
     pub fn output(&mut self, now: Instant) {
         match self {
-            Self::Reading { last_output, .. } => *last_output = Some(now),
+            Self::Reading { quiet_at, .. } => *quiet_at = now + INTERRUPT_QUIET,
             Self::Settling(settling) => settling.last_output = Some(now),
             Self::Discarding { .. } | Self::DiscardingAgain | Self::Signalling => {}
         }
     }
 
-    /// Whether a program that was reading has paused, or has had the time.
-    pub fn has_paused(&self, now: Instant) -> bool {
+    /// Whether a program that was reading is quiet, or has had the time: then it is looked at.
+    pub fn is_quiet(&self, now: Instant) -> bool {
         matches!(self, Self::Reading { .. }) && self.wake_at().is_some_and(|at| now >= at)
+    }
+
+    /// Whether a program that was reading has paused, as a look at it shows.
+    pub fn has_paused(&mut self, unread: UnreadInput, now: Instant) -> bool {
+        let Self::Reading { since, quiet_at, runs } = self else { return false };
+        *runs = unread.runs;
+        let waits = unread.runs && now < *since + LONGEST_RUNNING;
+        if waits {
+            *quiet_at = now + FIRST_LOOK;
+        }
+        !waits
     }
 
     pub fn wake_at(&self) -> Option<Instant> {
         match self {
             Self::Discarding { .. } | Self::DiscardingAgain | Self::Signalling => None,
-            Self::Reading { since, last_output } => {
-                Some((last_output.unwrap_or(*since) + INTERRUPT_QUIET).min(*since + LONGEST_READING))
+            Self::Reading { since, quiet_at, runs } => {
+                Some((*quiet_at).min(*since + if *runs { LONGEST_RUNNING } else { LONGEST_READING }))
             }
             Self::Settling(settling) => Some(settling.wake_at()),
         }
@@ -107,6 +121,8 @@ pub struct UnreadInput {
     pub bytes: usize,
     /// Whether Ctrl-C is a signal in the terminal's present mode.
     pub signals: bool,
+    /// Whether the program runs, or waits for a processor: it is not quiet because it has nothing to do.
+    pub runs: bool,
 }
 
 /// What follows from a look at the unread input.
@@ -128,6 +144,10 @@ pub(super) struct Settling {
     last_output: Option<Instant>,
     look_at: Instant,
     next_pause: Duration,
+    /// Earliest look at a program that is quiet.
+    quiet_look_at: Instant,
+    /// It was quiet after output, and not because it waited for a processor.
+    paused: bool,
     /// Nothing was unread when the time of silence was over.
     silent: bool,
 }
@@ -151,6 +171,8 @@ impl Settling {
             last_output: None,
             look_at: now + first,
             next_pause: FIRST_LOOK * 2,
+            quiet_look_at: now,
+            paused: false,
             silent: false,
         }
     }
@@ -161,9 +183,12 @@ impl Settling {
     }
 
     /// Whether something may be typed.
-    pub fn is_over(&self, now: Instant) -> bool {
-        let quiet = self.last_output.is_some_and(|at| now >= at + INTERRUPT_QUIET);
-        self.delivered && (quiet || self.silent)
+    pub fn is_over(&self) -> bool {
+        self.delivered && (self.paused || self.silent)
+    }
+
+    fn is_quiet(&self, now: Instant) -> bool {
+        self.last_output.is_some_and(|at| now >= at + INTERRUPT_QUIET)
     }
 
     /// Whether nothing shows that the program goes on, though it had the time.
@@ -173,11 +198,13 @@ impl Settling {
 
     /// Whether it is time to look at the unread input.
     pub fn must_look(&self, now: Instant) -> bool {
-        now >= self.look_at && !self.is_over(now)
+        let quiet = self.delivered && self.is_quiet(now) && now >= self.quiet_look_at;
+        !self.is_over() && (quiet || now >= self.look_at)
     }
 
     pub fn wake_at(&self) -> Instant {
-        let quiet = self.last_output.filter(|_| self.delivered).map(|at| at + INTERRUPT_QUIET);
+        let quiet =
+            self.last_output.filter(|_| self.delivered).map(|at| (at + INTERRUPT_QUIET).max(self.quiet_look_at));
         quiet.map_or(self.look_at, |quiet| quiet.min(self.look_at))
     }
 
@@ -188,7 +215,12 @@ impl Settling {
             return Looked::Again;
         }
         self.delivered |= nothing_unread;
+        self.paused = self.is_quiet(now) && (!unread.runs || self.is_late(now));
         self.silent = nothing_unread && self.is_late(now);
+        self.quiet_look_at = now + FIRST_LOOK;
+        if now < self.look_at {
+            return Looked::Wait;
+        }
         self.look_at =
             if self.delivered && !self.is_late(now) { self.since + INTERRUPT_SILENCE } else { now + self.next_pause };
         self.next_pause = (self.next_pause * 2).min(LONGEST_LOOK);
@@ -200,7 +232,8 @@ impl Settling {
 mod tests {
     use super::*;
 
-    const NOTHING: UnreadInput = UnreadInput { bytes: 0, signals: true };
+    const NOTHING: UnreadInput = UnreadInput { bytes: 0, signals: true, runs: false };
+    const RUNS: UnreadInput = UnreadInput { runs: true, ..NOTHING };
 
     fn after(start: Instant, milliseconds: u64) -> Instant {
         start + Duration::from_millis(milliseconds)
@@ -220,10 +253,13 @@ mod tests {
         stage.discarded(NOTHING, start);
         assert_eq!(stage.wake_at(), Some(after(start, 50)));
         stage.output(after(start, 40));
-        assert!(!stage.has_paused(after(start, 89)) && stage.has_paused(after(start, 90)));
-        stage.output(after(start, 240));
-        assert!(stage.has_paused(after(start, 250)), "it may never pause");
-        let raw = UnreadInput { bytes: 0, signals: false };
+        assert!(!stage.is_quiet(after(start, 89)) && stage.is_quiet(after(start, 90)));
+        assert!(!stage.has_paused(RUNS, after(start, 90)), "it waits for a processor");
+        assert!(!stage.is_quiet(after(start, 109)) && stage.is_quiet(after(start, 110)));
+        stage.output(after(start, 700));
+        assert!(stage.has_paused(RUNS, after(start, 750)), "it may never pause");
+        assert!(stage.has_paused(NOTHING, after(start, 120)));
+        let raw = UnreadInput { signals: false, ..NOTHING };
         assert_eq!(Stage::discarding(1, None, start).discarded(raw, start), Next::Byte, "a byte is read in order");
     }
 
@@ -231,10 +267,15 @@ mod tests {
     fn it_is_over_when_the_program_pauses_after_output() {
         let start = Instant::now();
         let mut settling = Settling::by_signal(start);
-        assert!(settling.delivered() && !settling.is_over(after(start, 500)));
+        assert!(settling.delivered() && !settling.must_look(after(start, 500)));
         settling.last_output = Some(after(start, 540));
         assert_eq!(settling.wake_at(), after(start, 590));
-        assert!(!settling.is_over(after(start, 589)) && settling.is_over(after(start, 590)));
+        assert!(!settling.must_look(after(start, 589)) && settling.must_look(after(start, 590)));
+        settling.looked(RUNS, 0, after(start, 590));
+        assert!(!settling.is_over(), "it waits for a processor");
+        assert_eq!(settling.wake_at(), after(start, 610));
+        settling.looked(NOTHING, 0, after(start, 610));
+        assert!(settling.is_over());
     }
 
     #[test]
@@ -244,13 +285,13 @@ mod tests {
             let mut settling = Settling::by_signal(start);
             settling.last_output = output;
             assert!(!settling.must_look(after(start, 999)) && settling.must_look(after(start, 1000)));
-            settling.looked(UnreadInput { bytes: 5, signals: true }, 0, after(start, 1000));
+            settling.looked(UnreadInput { bytes: 5, ..NOTHING }, 0, after(start, 1000));
             assert!(!settling.silent && settling.look_at > after(start, 1000));
             settling.looked(NOTHING, 1, settling.look_at);
             assert!(!settling.silent, "our own queue counts too");
             let look_at = settling.look_at;
             settling.looked(NOTHING, 0, look_at);
-            assert!(settling.is_over(look_at));
+            assert!(settling.is_over());
         }
     }
 
@@ -260,19 +301,19 @@ mod tests {
         let mut settling = Settling::by_byte(start);
         settling.last_output = Some(after(start, 1));
         assert_eq!(settling.wake_at(), after(start, 20));
-        let unread = UnreadInput { bytes: 1, signals: false };
+        let unread = UnreadInput { bytes: 1, signals: false, runs: false };
         assert_eq!(settling.looked(unread, 0, after(start, 20)), Looked::Wait);
-        assert!(!settling.delivered() && !settling.is_over(after(start, 5000)));
+        assert!(!settling.delivered() && !settling.is_over());
         let look_at = settling.look_at;
         assert_eq!(look_at, after(start, 60));
-        settling.looked(UnreadInput { bytes: 0, signals: false }, 0, look_at);
-        assert!(settling.delivered() && settling.is_over(look_at));
+        settling.looked(UnreadInput { bytes: 0, signals: false, runs: false }, 0, look_at);
+        assert!(settling.delivered() && settling.is_over());
     }
 
     #[test]
     fn a_byte_that_was_not_read_is_followed_by_a_signal_once_there_are_signals() {
         let start = Instant::now();
         let mut settling = Settling::by_byte(start);
-        assert_eq!(settling.looked(UnreadInput { bytes: 1, signals: true }, 0, after(start, 20)), Looked::Again);
+        assert_eq!(settling.looked(UnreadInput { bytes: 1, ..NOTHING }, 0, after(start, 20)), Looked::Again);
     }
 }

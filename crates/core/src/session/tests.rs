@@ -363,7 +363,7 @@ fn a_look_shows_no_half_frame_unless_it_asks_for_this_moment() {
 
 const DISCARD: Effect = Effect::DiscardInput { keep_next: true };
 
-const WITH_SIGNALS: UnreadInput = UnreadInput { bytes: 0, signals: true };
+const WITH_SIGNALS: UnreadInput = UnreadInput { bytes: 0, signals: true, runs: false };
 
 #[test]
 fn a_program_that_was_reading_is_interrupted_when_it_pauses() {
@@ -374,7 +374,10 @@ fn a_program_that_was_reading_is_interrupted_when_it_pauses() {
     assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), []);
     bench.after(30).shows("$ a line");
     assert_eq!(bench.after(49).happens(Input::Tick), []);
-    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::DiscardInput { keep_next: false }]);
+    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.happens(Input::Unread(UnreadInput { runs: true, ..WITH_SIGNALS })), []);
+    assert_eq!(bench.after(20).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::DiscardInput { keep_next: false }]);
     assert_eq!(bench.happens(Input::Discarded(WITH_SIGNALS)), [Effect::Interrupt]);
     assert_eq!(bench.happens(Input::Interrupted), [bench.delivered(2)]);
 }
@@ -390,7 +393,8 @@ fn a_text_after_an_interrupt_is_typed_when_the_program_pauses_after_output() {
     bench.after(30).shows("$");
     assert_eq!(bench.after(49).happens(Input::Tick), []);
     assert_eq!(bench.session.wake_at(), Some(bench.now + Duration::from_millis(1)));
-    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::Write(b"ls\r".into())]);
+    assert_eq!(bench.after(1).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::Write(b"ls\r".into())]);
     assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(1)]);
     assert_eq!(bench.session.wake_at(), None);
 }
@@ -416,7 +420,8 @@ fn an_interrupt_is_answered_when_the_program_has_it_and_later_input_waits() {
     bench.happens(Input::Offered(0));
     assert_eq!(bench.session.queued(), 2);
     bench.shows("$");
-    assert_eq!(bench.after(50).happens(Input::Tick), [Effect::Write(b"a".into())]);
+    assert_eq!(bench.after(50).happens(Input::Tick), [Effect::LookAtInput]);
+    assert_eq!(bench.happens(Input::Unread(WITH_SIGNALS)), [Effect::Write(b"a".into())]);
     assert_eq!(bench.happens(Input::Offered(0)), [bench.delivered(2), Effect::Write(b"b".into())]);
     assert_eq!(bench.happens(Input::Offered(0)), []);
     assert_eq!(bench.types(3, None, b"c"), [Effect::Write(b"c".into())]);
@@ -426,7 +431,7 @@ fn an_interrupt_is_answered_when_the_program_has_it_and_later_input_waits() {
 fn an_interrupt_by_a_byte_is_not_answered_before_the_byte_was_read() {
     let mut bench = Bench::new();
     bench.interrupts(1, Some("r1"), b"");
-    let raw = Input::Discarded(UnreadInput { bytes: 0, signals: false });
+    let raw = Input::Discarded(UnreadInput { signals: false, ..WITH_SIGNALS });
     assert_eq!(bench.happens(raw), [Effect::Write(vec![CTRL_C])]);
     bench.happens(Input::Offered(0));
     bench.types(2, None, b"later");
@@ -436,12 +441,12 @@ fn an_interrupt_by_a_byte_is_not_answered_before_the_byte_was_read() {
         let effects = bench.happens(Input::Tick);
         let late = Effect::Answer(Ticket(2), Ok(Done { fate: Fate::Waits, duplicate: false }));
         assert!(effects.iter().all(|effect| *effect == Effect::LookAtInput || *effect == late), "{effects:?}");
-        bench.happens(Input::Unread(UnreadInput { bytes: 1, signals: false }));
+        bench.happens(Input::Unread(UnreadInput { bytes: 1, signals: false, runs: false }));
     }
     assert_eq!(bench.fate("r1"), Fate::Waits);
     bench.now = bench.session.wake_at().unwrap();
     bench.happens(Input::Tick);
-    let effects = bench.happens(Input::Unread(UnreadInput { bytes: 0, signals: false }));
+    let effects = bench.happens(Input::Unread(UnreadInput { signals: false, ..WITH_SIGNALS }));
     assert_eq!(effects, [bench.delivered(1), Effect::Write(b"later".into())]);
 }
 

@@ -136,7 +136,16 @@ impl Session {
     }
 
     pub(super) fn unread(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<Effect>) {
-        let Some(Stage::Settling(settling)) = &mut self.interrupting else { return };
+        let settling = match &mut self.interrupting {
+            None => return,
+            Some(Stage::Settling(settling)) => settling,
+            Some(stage) => {
+                if stage.has_paused(unread, now) {
+                    self.discard_again(effects);
+                }
+                return;
+            }
+        };
         match settling.looked(unread, self.queued, now) {
             Looked::Again => self.discard_again(effects),
             Looked::Wait => self.settle(now, effects),
@@ -151,8 +160,8 @@ impl Session {
 
     /// Answers the callers for whom it is time, and types what was held once the program has handled the interrupt.
     pub(super) fn settle(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        if self.interrupting.as_ref().is_some_and(|stage| stage.has_paused(now)) {
-            return self.discard_again(effects);
+        if self.interrupting.as_ref().is_some_and(|stage| stage.is_quiet(now)) {
+            return effects.push(Effect::LookAtInput);
         }
         let Some(Stage::Settling(settling)) = &self.interrupting else { return };
         if settling.delivered()
@@ -160,7 +169,7 @@ impl Session {
         {
             effects.extend(self.receipts.settle(caller, Fate::Delivered(now)));
         }
-        if settling.is_over(now) {
+        if settling.is_over() {
             self.interrupting = None;
             return self.release(now, effects);
         }

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 use wh_client::Until;
-use wh_core::receipt::Receipt;
+use wh_core::receipt::{Receipt, Stage};
 use wh_core::request::{Content, Request, RequestId};
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::harness::{Order, Outcome, Report};
@@ -100,6 +100,8 @@ struct Open {
     message: Option<QueuedMessage>,
     /// The message waits, and the store has it.
     is_queued: bool,
+    /// It has waited: its caller was told that it is queued.
+    was_queued: bool,
     settled: bool,
 }
 
@@ -123,7 +125,7 @@ impl Stored {
     /// Messages that an earlier life has stored and that wait from now on.
     pub fn requeued(&mut self, messages: &[QueuedMessage]) {
         for message in messages {
-            let open = Open { message: Some(message.clone()), is_queued: true, settled: false };
+            let open = Open { message: Some(message.clone()), is_queued: true, was_queued: true, settled: false };
             self.open.insert(message.request_id.clone(), open);
         }
     }
@@ -141,7 +143,9 @@ impl Task {
     /// Takes a command: it is stored first, where that is needed.
     pub(super) fn ask(&mut self, mut asked: Asked) {
         let is_message = asked.command.is_message();
-        let Some(stored) = self.stored.as_mut().filter(|_| is_message || asked.request.is_some()) else {
+        let is_stored =
+            |stored: &&mut Stored| asked.request.is_some() || (is_message && stored.ledger.keeps_messages());
+        let Some(stored) = self.stored.as_mut().filter(is_stored) else {
             return match &mut self.stored {
                 Some(stored) if !stored.beginning.is_empty() => {
                     stored.beginning.push_unstored(Entering { asked, message: None, is_queued: false });
@@ -178,7 +182,7 @@ impl Task {
         let repeated = stored.repeated.remove(&request.id).unwrap_or_default();
         match begun {
             Ok(Begun::New) => {
-                stored.open.insert(request.id.clone(), Open { message, is_queued, settled: false });
+                stored.open.insert(request.id.clone(), Open { message, is_queued, was_queued: false, settled: false });
                 self.carry_out(asked, Some(request.id));
             }
             Ok(Begun::Known(entry)) => {
@@ -289,10 +293,16 @@ impl Task {
     /// The machine has answered.
     pub(super) fn answered(&mut self, asking: Asking, answer: Result<Done, Refusal>) {
         let Asking { reply, until, waits_in_queue, stored: id } = asking;
-        let done = match answer {
+        let mut done = match answer {
             Ok(done) => done,
             Err(refusal) => return self.refused(id, reply, refusal),
         };
+        let known = self.stored.as_mut().and_then(|stored| stored.open.get_mut(&done.receipt.request_id));
+        if let Some(open) = known {
+            open.was_queued |= done.queued;
+            // It is being handed over: what was acknowledged as queued still is.
+            done.queued |= open.was_queued && done.receipt.stage == Stage::Accepted;
+        }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
         let is_open = open.is_some();
         if let Some(open) = open.filter(|open| done.queued && !open.is_queued)

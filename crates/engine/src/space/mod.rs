@@ -57,15 +57,21 @@ impl RunningSpace {
 
     /// The same, with agents that can be invited.
     pub fn with_roster(name: &str, me: ParticipantId, roster: Roster) -> Self {
-        Self::with_targets(name, me, roster, Targets::default())
+        Self::with_targets(name, me, roster, Targets::default(), None)
     }
 
     /// The same, with default chat targets. [`Targets::chosen`] is not used: a person chooses later.
-    pub fn with_targets(name: &str, me: ParticipantId, roster: Roster, targets: Targets) -> Self {
+    pub fn with_targets(
+        name: &str,
+        me: ParticipantId,
+        roster: Roster,
+        targets: Targets,
+        ledger: Option<SessionLedger>,
+    ) -> Self {
         let now = task::now();
         let (mut machine, mut effects) = Machine::new(name, me, now);
         effects.extend(machine.default_targets(targets.participant, targets.global));
-        Self::run((machine, effects), now, roster, None)
+        Self::run((machine, effects), now, roster, ledger.map(Stored::new))
     }
 
     /// A space in which nobody can be invited, whose commands are stored here.

@@ -118,6 +118,15 @@ pub(super) struct Queue {
 #[must_use = "what cannot be stored is told here"]
 pub struct Durable<T>(oneshot::Receiver<Result<T, StoreError>>);
 
+impl<T> Durable<T> {
+    /// Something that needs no store.
+    pub(crate) fn ready(value: T) -> Self {
+        let (back, answer) = oneshot::channel();
+        let _ = back.send(Ok(value));
+        Self(answer)
+    }
+}
+
 impl<T> Future for Durable<T> {
     type Output = Result<T, StoreError>;
 

@@ -12,7 +12,8 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::Signal;
 use nix::sys::termios::{FlushArg, LocalFlags, Termios, tcflush, tcgetattr};
-use nix::unistd::read;
+use nix::unistd::{read, tcgetpgrp};
+use wh_pipe::proc::Stat;
 
 use super::Terminal;
 
@@ -29,6 +30,8 @@ pub struct Unread {
     pub bytes: usize,
     /// Whether Ctrl-C is a signal in the terminal's present mode.
     pub signals: bool,
+    /// Whether the leader of the foreground group runs, or waits for a processor or a disk.
+    pub runs: bool,
 }
 
 impl Terminal {
@@ -62,7 +65,11 @@ impl Terminal {
     pub fn unread(&self) -> io::Result<Unread> {
         let bytes = unread_bytes(&self.slave()?)?;
         let signals = self.modes()?.local_flags.contains(LocalFlags::ISIG);
-        Ok(Unread { bytes, signals })
+        Ok(Unread { bytes, signals, runs: self.foreground_runs() })
+    }
+
+    fn foreground_runs(&self) -> bool {
+        tcgetpgrp(self.0.get_ref()).is_ok_and(|group| Stat::any_thread_runs(group.as_raw()))
     }
 
     /// The slave's modes: Linux has no others for the master.
@@ -149,7 +156,7 @@ mod tests {
         let mut buffer = [0; 16];
         assert_eq!(read(&slave, &mut buffer), Ok(1));
         assert_eq!(buffer[0], 3);
-        assert_eq!(terminal.unread().unwrap(), Unread { bytes: 0, signals: false });
+        assert_eq!(terminal.unread().unwrap(), Unread { bytes: 0, signals: false, runs: false });
     }
 
     #[test]
@@ -160,7 +167,7 @@ mod tests {
         tcsetattr(&slave, SetArg::TCSANOW, &modes).unwrap();
         terminal.try_write(b"typed").unwrap();
         while terminal.unread().unwrap().bytes < 5 {}
-        assert_eq!(terminal.discard_input(true).unwrap(), Unread { bytes: 5, signals: true });
+        assert_eq!(terminal.discard_input(true).unwrap(), Unread { bytes: 5, signals: true, runs: false });
         let mut buffer = [0; 16];
         assert_eq!((read(&slave, &mut buffer), buffer[0]), (Ok(1), b't'));
     }

@@ -38,11 +38,7 @@ impl App {
         match line::read(&text) {
             Ok(Slash::Space(command)) => vec![Act::Ask(Request { command, written: Some(text) })],
             Ok(Slash::Ui(command)) => self.ui(command, state, now),
-            Err(refused) => {
-                self.warn(refused.to_string(), now);
-                self.composer.set_text(&text);
-                Vec::new()
-            }
+            Err(mistake) => vec![refused(text, mistake.to_string())],
         }
     }
 }

@@ -220,7 +220,8 @@ pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration>
     let next = later.find(|next| next.from == item.from && next.turn == item.turn).map(|next| next.at);
     let end = item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
     let over = match item.progress {
-        Progress::Cut => end,
+        // Turns of an earlier life are not known; when the end of the thought was listed is.
+        Progress::Cut => end.or_else(|| item.listed.last().copied()),
         _ => next.into_iter().chain(end).min(),
     };
     over?.duration_since(item.at).ok()

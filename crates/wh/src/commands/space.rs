@@ -17,6 +17,7 @@ use wh_core::space::item::Level;
 use wh_core::space::state::Targets;
 use wh_core::terminal::{Exit, Size};
 use wh_doors::http::Conversation;
+use wh_engine::ledger::SessionLedger;
 use wh_engine::space::{Roster, RunningSpace};
 use wh_engine::terminal::{self, Host, HostSpec, Hosted, ScreenSpec};
 use wh_tui::theme::Theme;
@@ -280,7 +281,8 @@ impl SpaceArguments {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
         let me = self.own_name()?;
         let directory = roster.start.directory.clone();
-        let running = RunningSpace::with_targets(&self.name, me.clone(), roster, self.default_targets()?);
+        let (targets, ledger) = (self.default_targets()?, Some(SessionLedger::in_memory()));
+        let running = RunningSpace::with_targets(&self.name, me.clone(), roster, targets, ledger.clone());
         let mut titles = Vec::new();
         for (facts, harness) in started {
             running.enrol(ParticipantId::from(facts.id.as_str()), harness).await;
@@ -298,7 +300,7 @@ impl SpaceArguments {
             screen: (control.is_some() || person.is_none()).then_some(screen),
             recording,
             space: running.space.clone(),
-            ledger: None,
+            ledger,
         };
         let (hosted, host) = terminal::host(spec).await.map_err(|error| failed(&error))?;
         let (ui, port) = Ui::new();

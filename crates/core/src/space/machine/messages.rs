@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::command::Refusal;
 use super::super::event::{Acknowledgement, Event};
-use super::super::extent::boundary;
+use super::super::extent::{Extent, boundary};
 use super::super::harness::Order;
 use super::super::item::{Attachment, Body, Item, Progress};
 use super::super::name::{ItemId, ParticipantId, TurnId};
@@ -101,6 +101,8 @@ impl Space {
     ) -> ItemId {
         let (id, at) = (self.item_id('m'), self.now.time);
         let body = Body::Text { text: shown(&message.text), attachments: message.attachments.clone() };
+        let whole = message.text.len();
+        let extent = (whole > LONGEST_TEXT).then_some(Extent { shown: LONGEST_TEXT as u64, whole: whole as u64 });
         let turn = self.sessions.get(from).and_then(|session| session.turn.clone());
         self.put(Item {
             id: id.clone(),
@@ -110,7 +112,7 @@ impl Space {
             at,
             body,
             progress,
-            extent: None,
+            extent,
             listed: Vec::new(),
             starts,
         });

@@ -317,9 +317,7 @@ impl Space {
         for id in ids {
             // What is not handed over before the space ends is handed over by the next one.
             let takes = !self.suspended && self.state.participants.get(&id).is_some_and(|one| one.paused.is_none());
-            if takes
-                && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next)
-            {
+            if takes && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next) {
                 self.handed_over(&prompt.item);
                 self.publish(Event::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });
                 self.effects.push(Effect::Tell(id.clone(), order));

@@ -18,6 +18,9 @@ use super::super::state;
 use super::{Effect, Signal, Space};
 use crate::receipt::{Failure, Stage};
 
+/// Items among which the request for a stream is looked for.
+const RECENT_ITEMS: usize = 64;
+
 impl Space {
     pub(super) fn report(&mut self, id: &ParticipantId, report: Report) {
         if !self.sessions.contains_key(id) || self.is_gone(id) {
@@ -306,7 +309,18 @@ impl Space {
         }
         let payload = json!({ "stream_id": stream.as_str(), "encoding": "json" });
         self.publish(Event::StreamOpened(stream, id.clone()));
-        self.act(id.clone(), "stream/open", payload, vec![]);
+        let about = self.stream_request(id).into_iter().collect();
+        self.act(id.clone(), "stream/open", payload, about);
+    }
+
+    /// The newest request for a stream of this agent, unless a stream was opened for it already.
+    fn stream_request(&self, of: &ParticipantId) -> Option<ItemId> {
+        let recent = || self.state.items.iter().rev().take(RECENT_ITEMS);
+        let act = |item: &Item, wanted: &str| matches!(&item.body, Body::Act { kind, .. } if kind == wanted);
+        let is_for = |item: &Item| item.to.as_ref().is_some_and(|to| to.contains(of));
+        let request = recent().find(|item| act(item, "stream/request") && is_for(item))?.id.clone();
+        let is_about = |item: &Item| matches!(&item.body, Body::Act { about, .. } if about.contains(&request));
+        (!recent().any(|item| act(item, "stream/open") && is_about(item))).then_some(request)
     }
 
     fn stream_frame(&mut self, id: &ParticipantId, key: &Key, payload: Value) {

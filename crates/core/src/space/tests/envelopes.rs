@@ -85,6 +85,35 @@ fn a_rejected_proposal_has_a_reason_and_its_call_comes_after_it() {
 }
 
 #[test]
+fn a_proposal_that_is_denied_in_words_is_rejected_for_that_reason() {
+    let mut bench = Bench::ready();
+    bench.say("r1", "go");
+    let before = listed(&bench).len();
+    let question = Question { accepts_text: true, ..permission() };
+    bench.report(Report::Asked { key: "k".into(), question });
+    let words = Answer { option: None, text: Some("not like this".to_owned()) };
+    bench.command(None, Command::Answer { question: bench.question(), answer: words, decision: None });
+    let rejected = &listed(&bench)[before + 1];
+    assert_eq!(rejected.kind, "mcp/reject");
+    assert!(rejected.payload.to_string().contains("not like this"), "{}", rejected.payload);
+}
+
+#[test]
+fn a_stream_is_opened_for_the_newest_request_once() {
+    let mut bench = Bench::ready();
+    bench.report(Report::Ready(Capabilities { calls: vec!["stream".to_owned()], ..capable() }));
+    let call = Call::OpenStream { description: Some("clock".to_owned()) };
+    let (_, asked) = bench.command(None, Command::Call(Some(agent()), call));
+    assert_eq!(asked, None, "the agent answers later");
+    bench.report(Report::StreamOpened("s1".into()));
+    bench.report(Report::StreamOpened("s2".into()));
+    let all = listed(&bench);
+    let request = all.iter().find(|one| one.kind == "stream/request").unwrap();
+    let opened: Vec<_> = all.iter().filter(|one| one.kind == "stream/open").map(|one| &one.correlation_id).collect();
+    assert_eq!(opened, [&vec![request.id.clone()], &Vec::new()]);
+}
+
+#[test]
 fn a_call_that_nobody_is_asked_about_is_listed_while_it_runs() {
     let mut bench = Bench::ready();
     bench.say("r1", "go");

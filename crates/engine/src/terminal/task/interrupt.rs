@@ -12,7 +12,7 @@ use super::Task;
 use crate::terminal::recorder::Take;
 
 fn unread_input(unread: Unread) -> UnreadInput {
-    UnreadInput { bytes: unread.bytes, signals: unread.signals }
+    UnreadInput { bytes: unread.bytes, signals: unread.signals, runs: unread.runs }
 }
 
 impl Task {
@@ -56,7 +56,7 @@ impl Task {
     pub(super) fn look_at_input(&mut self) -> Vec<Effect> {
         let unread = self.terminal.unread().map(unread_input).unwrap_or_else(|error: io::Error| {
             debug!(%error, "the terminal does not tell what is unread");
-            UnreadInput { bytes: 0, signals: true }
+            UnreadInput { bytes: 0, signals: true, runs: false }
         });
         self.keeper.handle(Input::Unread(unread), Instant::now())
     }

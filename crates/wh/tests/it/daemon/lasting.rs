@@ -56,7 +56,7 @@ fn killed_with_messages_queued(house: &mut House, session: &Session, slow: &str)
 #[test]
 fn what_was_queued_is_delivered_after_a_kill_and_receipts_are_known_on_every_interface() {
     let mut house = House::new();
-    let session = house.demo("a", 200);
+    let session = house.demo("a", 40);
     let keys = json!({ "text": "a draft", "request_id": "keys" });
     let input = format!("/sessions/{}/control/send_input", session.id);
     assert_eq!(house.post(&input, keys.clone()).json()["duplicate"], false);

@@ -35,6 +35,10 @@ fn polling_since_the_last_message_sees_each_once_and_the_state_can_be_had_withou
     }
     let first = all.iter().position(|one| one["id"] == seen[0]["id"]).unwrap();
     assert_eq!(seen, all[first..], "each once, in order");
+    for one in &all {
+        assert!(one["protocol"].as_str().is_some_and(|protocol| protocol.starts_with("mew/")), "{one}");
+        assert_eq!(one["ts"], one["receivedAt"], "{one}");
+    }
 
     let proposal = all.iter().find(|one| one["kind"] == "mcp/proposal").unwrap();
     assert!(proposal["payload"]["params"]["arguments"].is_object(), "{proposal}");

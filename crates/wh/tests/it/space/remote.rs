@@ -107,7 +107,9 @@ fn details_of_the_history_pair_messages_with_their_answers() {
         (all.as_array().unwrap().iter().filter(|entry| entry["role"] == "model").count() >= 2).then_some(all)
     });
     let entries = entries.as_array().unwrap();
-    assert!(entries.iter().all(|entry| entry["id"].is_string() && entry["at"].is_string() && entry["from"].is_string()));
+    assert!(
+        entries.iter().all(|entry| entry["id"].is_string() && entry["at"].is_string() && entry["from"].is_string())
+    );
     for text in ["one", "two"] {
         let asked = entries.iter().find(|entry| entry["text"] == text).unwrap();
         let of_turn = |entry: &&Value| entry["role"] == "model" && entry["turns"] == asked["turns"];
@@ -116,4 +118,34 @@ fn details_of_the_history_pair_messages_with_their_answers() {
     }
     let plain = wh.get("/history?limit=1").json();
     assert_eq!(plain[0].as_object().unwrap().len(), 2, "{plain}");
+}
+
+#[test]
+fn an_id_belongs_to_one_command_of_the_ui_or_of_the_conversation() {
+    let wh = space();
+    let code = |path: &str, body: Value| {
+        let answer = wh.post(path, body);
+        (answer.status, answer.json()["code"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(code("/message", json!({ "message": "hello", "request_id": "said" })).0, 200);
+    assert_eq!(code("/control/send_input", json!({ "text": "x", "request_id": "typed" })).0, 200);
+    let reused = (409, "request_id_reused".to_owned());
+    assert_eq!(code("/control/send_input", json!({ "text": "hello", "request_id": "said" })), reused);
+    assert_eq!(code("/message", json!({ "message": "x", "request_id": "typed" })), reused);
+    assert_eq!(code("/control/interrupt", json!({ "request_id": "typed" })), reused);
+    // What was refused has used nothing up.
+    assert_eq!(code("/message", json!({ "message": "/nosuch", "request_id": "free" })).0, 404);
+    assert_eq!(code("/control/send_input", json!({ "text": "y", "request_id": "free" })).0, 200);
+}
+
+#[test]
+fn the_history_marks_what_it_has_cut() {
+    let wh = space();
+    let text = format!("long {}", "x".repeat(230_000));
+    assert_eq!(ask(&wh, &text)["stage"], "finished");
+    let history = wh.get("/history").json();
+    for entry in history.as_array().unwrap() {
+        let (shown, whole) = (entry["extent"]["shown"].as_u64().unwrap(), entry["extent"]["whole"].as_u64().unwrap());
+        assert!(shown < whole && whole >= 230_005, "{shown} of {whole}, {}", entry["role"]);
+    }
 }
