@@ -32,7 +32,7 @@ pub enum Request {
     },
     /// Discard all input that the program has not read, interrupt it, and type something once it has handled that.
     Interrupt {
-        /// What to type, in order; may be empty.
+        /// Typed afterwards, in order; may be empty.
         then: Vec<Gesture>,
         /// The caller's id, and what it stands for.
         request: Option<request::Request>,

@@ -36,7 +36,7 @@ pub enum SpaceRequest {
         /// The way back.
         reply: oneshot::Sender<Result<Done, Refusal>>,
     },
-    /// How far a command is.
+    /// The stage of a command.
     Receipt {
         /// Its id.
         id: RequestId,
@@ -210,7 +210,7 @@ impl Space {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: Until::Delivered, reply }).await
     }
 
-    /// How far a command is; `None`: it is not known.
+    /// The receipt of a command; `None` if it is not known.
     pub async fn receipt(&self, id: RequestId) -> Result<Option<Receipt>, Gone> {
         self.ask(|reply| SpaceRequest::Receipt { id, reply }).await
     }

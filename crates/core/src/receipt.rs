@@ -93,7 +93,7 @@ impl Receipt {
         Self { request_id, item: None, turn: None, stage, warning: None, reached }
     }
 
-    /// Whether the agent's process was given it, whatever came of it then.
+    /// True if the agent's process was given it, whatever came of it then.
     pub fn was_delivered(&self) -> bool {
         self.reached.iter().any(|(stage, _)| !matches!(stage, Stage::Accepted | Stage::Failed(_)))
     }

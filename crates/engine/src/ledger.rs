@@ -20,9 +20,11 @@ use crate::store::{Begun, Durable, Entry, State, Store, StoreError};
 /// Time between two attempts to store a result.
 const SETTLE_RETRY: Duration = Duration::from_secs(1);
 
-/// Commands that are being begun, in the order in which they came. Bounded by the queue of the session's requests, which is
-/// not read faster than the store takes them.
-pub(crate) struct Beginning<C>(FuturesOrdered<BoxFuture<'static, (C, Option<Result<Begun, StoreError>>)>>);
+/// A command, and the store's answer; `None` for one that is not stored.
+pub(crate) type BegunCommand<C> = (C, Option<Result<Begun, StoreError>>);
+
+/// Commands that are being begun, in the order in which they came.
+pub(crate) struct Beginning<C>(FuturesOrdered<BoxFuture<'static, BegunCommand<C>>>);
 
 impl<C> Default for Beginning<C> {
     fn default() -> Self {
@@ -46,7 +48,7 @@ impl<C: Send + 'static> Beginning<C> {
     }
 
     /// The next command; pending if there is none.
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<(C, Option<Result<Begun, StoreError>>)> {
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<BegunCommand<C>> {
         match self.0.poll_next_unpin(context) {
             Poll::Ready(Some(begun)) => Poll::Ready(begun),
             _ => Poll::Pending,
@@ -88,7 +90,7 @@ impl StoredSession {
 const SWEEP_EVERY: usize = 1024;
 
 impl SessionLedger {
-    /// Those of this session of a daemon, whose agent others know by `agent`.
+    /// The commands of a session of a daemon; `agent` is the agent id that other programs use.
     pub fn new(store: Store, team: &str, session: &str, agent: &str) -> Self {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         Self(Backend::Stored(StoredSession { store, team, session, agent }))
@@ -299,7 +301,7 @@ fn encoded(message: &QueuedMessage) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Whether it may be different the next time.
+/// True if it may be different the next time.
 fn may_pass(error: &StoreError) -> bool {
     !matches!(error, StoreError::Settled { .. } | StoreError::NoSuchRequest(_) | StoreError::Closed)
 }

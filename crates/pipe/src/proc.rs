@@ -65,7 +65,7 @@ impl Stat {
         Self::decode(&record).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
     }
 
-    /// Whether any thread of a process runs, or waits for a processor or a disk. False if there is no such process.
+    /// True if any thread of a process runs, or waits for a processor or a disk. False if there is no such process.
     pub fn any_thread_runs(pid: i32) -> bool {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let mut records = threads.filter_map(|thread| fs::read(thread.path().join("stat")).ok());

@@ -42,7 +42,7 @@ pub struct MessageBody {
     pub lines: Vec<String>,
 }
 
-/// How much of a text is shown.
+/// Extent of a text that is not shown whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtentBody {
     /// Bytes that are here.
@@ -58,7 +58,7 @@ pub struct HistoryEntry {
     pub role: String,
     /// What was said.
     pub text: String,
-    /// How much of the text is here, where that is not all of it; `GET /control/items/{id}/output` has the rest.
+    /// Present if the text is not shown whole; `GET /control/items/{id}/output` has the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<ExtentBody>,
     /// With `?details=1`: its id, the same as in `/control/messages`.

@@ -13,11 +13,11 @@ pub struct ControlMessage<'a> {
     pub sender: &'a str,
     /// When it was sent first, as written.
     pub sent_at: &'a str,
-    /// What it asks for.
+    /// The content.
     pub payload: ControlPayload<'a>,
 }
 
-/// What a control message asks for.
+/// Payload of a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlPayload<'a> {
     /// Give the session a text.

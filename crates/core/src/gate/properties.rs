@@ -1,4 +1,4 @@
-//! Whatever comes: nobody gets further than the rules say, and what could be replayed is remembered.
+//! Properties of the gate: nobody is admitted against the rules, and every message that could be replayed is remembered.
 
 use proptest::prelude::*;
 

@@ -169,14 +169,14 @@ pub enum Effect {
 /// A command was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// How far it has come.
+    /// Its progress.
     pub fate: Fate,
-    /// Whether it was accepted earlier, under the same id.
+    /// True if it was accepted earlier, under the same id.
     pub duplicate: bool,
 }
 
 impl Done {
-    /// Whether the terminal has taken every byte.
+    /// True if the terminal has taken every byte.
     pub fn delivered(&self) -> bool {
         matches!(self.fate, Fate::Delivered(_))
     }
@@ -296,7 +296,7 @@ impl Session {
         self.queued + self.held.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
     }
 
-    /// Whether input waits until the program has handled an interrupt.
+    /// True if input waits until the program has handled an interrupt.
     pub fn interrupting(&self) -> bool {
         self.interrupting.is_some()
     }

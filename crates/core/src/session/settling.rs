@@ -35,7 +35,7 @@ pub const CTRL_C: u8 = 0x03;
 pub(super) enum Stage {
     /// Unread input is being discarded.
     Discarding {
-        /// Whether the program may be reading input that it got before.
+        /// True if the program may be reading input that it got before.
         may_read: bool,
     },
     /// The same once more, without waiting for the program after that.
@@ -87,12 +87,12 @@ impl Stage {
         }
     }
 
-    /// Whether a program that was reading is quiet, or has had the time: then it is looked at.
+    /// True if a program that was reading is quiet, or has had the time: then it is looked at.
     pub fn is_quiet(&self, now: Instant) -> bool {
         matches!(self, Self::Reading { .. }) && self.wake_at().is_some_and(|at| now >= at)
     }
 
-    /// Whether a program that was reading has paused, as a look at it shows.
+    /// True if a program that was reading has paused, as a look at it shows.
     pub fn has_paused(&mut self, unread: UnreadInput, now: Instant) -> bool {
         let Self::Reading { since, quiet_at, runs } = self else { return false };
         *runs = unread.runs;
@@ -119,13 +119,13 @@ impl Stage {
 pub struct UnreadInput {
     /// Bytes that it could read now; 0 if that is not known.
     pub bytes: usize,
-    /// Whether Ctrl-C is a signal in the terminal's present mode.
+    /// True if Ctrl-C is a signal in the terminal's present mode.
     pub signals: bool,
-    /// Whether the program runs, or waits for a processor: it is not quiet because it has nothing to do.
+    /// True if the program runs, or waits for a processor: it is not quiet because it has nothing to do.
     pub runs: bool,
 }
 
-/// What follows from a look at the unread input.
+/// Consequence of a look at the unread input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looked {
     /// Nothing yet.
@@ -138,7 +138,7 @@ pub(super) enum Looked {
 #[derive(Debug)]
 pub(super) struct Settling {
     since: Instant,
-    /// Whether the program has the interrupt: a signal at once, a byte when it was read.
+    /// True if the program has the interrupt: a signal at once, a byte when it was read.
     delivered: bool,
     /// End of the last output since the interrupt was sent.
     last_output: Option<Instant>,
@@ -177,12 +177,12 @@ impl Settling {
         }
     }
 
-    /// Whether the program has the interrupt.
+    /// True if the program has the interrupt.
     pub fn delivered(&self) -> bool {
         self.delivered
     }
 
-    /// Whether something may be typed.
+    /// True if something may be typed.
     pub fn is_over(&self) -> bool {
         self.delivered && (self.paused || self.silent)
     }
@@ -191,12 +191,12 @@ impl Settling {
         self.last_output.is_some_and(|at| now >= at + INTERRUPT_QUIET)
     }
 
-    /// Whether nothing shows that the program goes on, though it had the time.
+    /// True if nothing shows that the program goes on, though it had the time.
     pub fn is_late(&self, now: Instant) -> bool {
         now >= self.since + INTERRUPT_SILENCE
     }
 
-    /// Whether it is time to look at the unread input.
+    /// True if it is time to look at the unread input.
     pub fn must_look(&self, now: Instant) -> bool {
         let quiet = self.delivered && self.is_quiet(now) && now >= self.quiet_look_at;
         !self.is_over() && (quiet || now >= self.look_at)

@@ -94,7 +94,7 @@ impl Receipts {
         self.known.find(id, now).map(|known| known.taken)
     }
 
-    /// Whether one more id can be kept.
+    /// True if one more id can be kept.
     pub fn room(&self) -> Result<(), LedgerFull> {
         self.known.room()
     }

@@ -224,7 +224,7 @@ impl Session {
         effects.extend(self.receipts.left(left, now));
     }
 
-    /// What is queued will never reach the program.
+    /// Loses all queued input: it will never reach the program.
     pub(super) fn lose(&mut self, loss: Loss, effects: &mut Vec<Effect>) {
         self.queued = 0;
         self.interrupting = None;

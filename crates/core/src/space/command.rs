@@ -137,7 +137,7 @@ pub struct Done {
     pub lines: Vec<String>,
     /// Whether this is the answer to an earlier command of the same id.
     pub duplicate: bool,
-    /// Whether it is a message that waits for an agent.
+    /// True if it is a message that waits for an agent.
     pub queued: bool,
 }
 
@@ -147,7 +147,7 @@ impl Command {
         Self::Say { text: text.into(), to, attachments: Vec::new(), interrupt: false, literal: false }
     }
 
-    /// Whether it is a message for agents, which may have to wait for them.
+    /// True if it is a message for agents, which may have to wait for them.
     pub fn is_message(&self) -> bool {
         matches!(self, Self::Say { .. } | Self::OfAgent { .. })
     }

@@ -79,12 +79,12 @@ impl Session {
         }
     }
 
-    /// Whether the prompt of this turn waits.
+    /// True if the prompt of this turn waits.
     pub fn is_waiting(&self, turn: &TurnId) -> bool {
         self.waiting.iter().any(|prompt| prompt.turn == *turn)
     }
 
-    /// Whether a prompt of this item waits.
+    /// True if a prompt of this item waits.
     pub fn waits_for(&self, item: &ItemId) -> bool {
         self.waiting.iter().any(|prompt| prompt.item == *item)
     }

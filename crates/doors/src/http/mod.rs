@@ -113,7 +113,7 @@ const PATHS: [&str; 32] = [
 pub(crate) const SENDER: &str = "local";
 
 impl Door {
-    /// Whether these are the participants that a message goes to anyway: the session's own agent.
+    /// True if these are the participants that a message goes to anyway: the session's own agent.
     fn is_usual(&self, to: &[String]) -> bool {
         matches!((&self.admission, to), (Admission::Session { session, .. }, [one]) if session.agent() == Some(one))
     }

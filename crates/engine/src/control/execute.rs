@@ -16,7 +16,7 @@ use wh_wire::socket::ControlAnswer;
 use super::translate::decision;
 use super::verdict::Verdict;
 
-/// What to do, once the text behind a reference was read.
+/// An action with its text resolved (inline or `content_ref`).
 #[derive(Debug, Clone)]
 pub(super) enum Order {
     Text { text: String, interrupt: bool },

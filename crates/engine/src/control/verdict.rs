@@ -9,7 +9,7 @@ use wh_wire::socket::{ControlAck, ControlKey, ControlKind, ControlResult};
 
 use super::content_ref::ReferenceProblem;
 
-/// What a control message is answered.
+/// Outcome of a control message, as it is acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub result: ControlResult,

@@ -349,7 +349,7 @@ pub(super) fn begins_anew(record: &SessionRecord) -> bool {
     record.extra["anew"] == Value::Bool(true)
 }
 
-/// Whether it is more than what happens when somebody comes or goes, and more than a message that no agent was given.
+/// True if it is more than what happens when somebody comes or goes, and more than a message that no agent was given.
 pub(super) fn was_said(item: &Item) -> bool {
     item.progress != Progress::Queued && !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
 }

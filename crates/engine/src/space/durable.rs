@@ -18,7 +18,7 @@ use wh_core::space::machine::{Input, QueuedMessage, Ticket};
 use wh_core::space::{ParticipantId, TurnId};
 
 use super::task::{Task, now};
-use crate::ledger::{Beginning, SessionLedger};
+use crate::ledger::{Beginning, BegunCommand, SessionLedger};
 use crate::store::{self, Begun, StoreError};
 
 pub(super) type Reply = oneshot::Sender<Result<Done, Refusal>>;
@@ -33,7 +33,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Whether the answer may come before an agent has it, if it has to wait for one.
+    /// True if the answer may come before an agent has it, if it has to wait for one.
     fn hastens(&self) -> bool {
         !matches!(self.command, Command::Say { interrupt: true, .. })
     }
@@ -55,7 +55,7 @@ pub(super) struct Stored {
     beginning: Beginning<Entering>,
     /// Repetitions of those, which wait for them.
     repeated: HashMap<RequestId, Vec<Asked>>,
-    /// Those that are not over.
+    /// Commands without a final receipt.
     open: HashMap<RequestId, Open>,
     /// Orders that wait until it is stored that a message is handed over.
     held: HashMap<ParticipantId, VecDeque<Order>>,
@@ -75,9 +75,9 @@ pub(super) struct HandingOver {
     stored: Result<(), StoreError>,
 }
 
-/// What is stored now.
+/// Completed work of the store.
 pub(super) enum Progress {
-    Begun(Entering, Option<Result<Begun, StoreError>>),
+    Begun(Box<BegunCommand<Entering>>),
     HandedOver(HandingOver),
 }
 
@@ -85,8 +85,8 @@ pub(super) enum Progress {
 pub(super) async fn next(stored: &mut Option<Stored>) -> Progress {
     let Some(Stored { beginning, handing_over, .. }) = stored else { return std::future::pending().await };
     poll_fn(|context| {
-        if let Poll::Ready((entering, begun)) = beginning.poll(context) {
-            return Poll::Ready(Progress::Begun(entering, begun));
+        if let Poll::Ready(begun) = beginning.poll(context) {
+            return Poll::Ready(Progress::Begun(Box::new(begun)));
         }
         match handing_over.poll_next_unpin(context) {
             Poll::Ready(Some(handed_over)) => Poll::Ready(Progress::HandedOver(handed_over)),
@@ -135,7 +135,7 @@ impl Task {
     /// Goes on with what was being stored.
     pub(super) fn stored_more(&mut self, progress: Progress) {
         match progress {
-            Progress::Begun(entering, begun) => self.entered(entering, begun),
+            Progress::Begun(begun) => self.entered(*begun),
             Progress::HandedOver(handing_over) => self.handed_over(handing_over),
         }
     }
@@ -175,7 +175,7 @@ impl Task {
     }
 
     /// A command was stored, or is known.
-    fn entered(&mut self, Entering { asked, message, is_queued }: Entering, begun: Option<Result<Begun, StoreError>>) {
+    fn entered(&mut self, (Entering { asked, message, is_queued }, begun): BegunCommand<Entering>) {
         let (Some(begun), Some(request), Some(stored)) = (begun, asked.request.clone(), self.stored.as_mut()) else {
             return self.carry_out(asked, None);
         };
@@ -341,7 +341,7 @@ impl Task {
         });
     }
 
-    /// How far a command is, also one of an earlier life.
+    /// The receipt of a command, also of an earlier life.
     pub(super) fn receipt(&self, id: RequestId, reply: oneshot::Sender<Option<Receipt>>) {
         let here = self.machine.state().receipts.get(&id).cloned();
         match &self.stored {

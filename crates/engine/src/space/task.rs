@@ -63,7 +63,7 @@ pub(super) struct Task {
     pub(super) next_ticket: u64,
     /// Commands that are stored, where they are.
     pub(super) stored: Option<Stored>,
-    /// Those who wait until it is known what came of a command, each with the lines that it came to.
+    /// Callers that wait for the result of a command, each with the lines of its answer.
     pub(super) waiting: HashMap<RequestId, Vec<(Reply, Vec<String>)>>,
     journal: Journal<Event>,
     growth: Growth,

@@ -2,7 +2,7 @@
 //! acknowledged, and taken out of the queue before an agent is given it: after a crash it is known whether it may be
 //! given.
 //!
-//! What is asked here is done in the order of the calls.
+//! Calls are carried out in their order.
 
 use std::time::SystemTime;
 
@@ -16,14 +16,14 @@ use super::requests::{self, Begun, LONGEST_FINGERPRINT, LONGEST_KEY, shortened};
 use super::{Store, millis};
 
 /// The longest message with what belongs to it, in bytes of JSON: a text of 16 MiB in which every byte is escaped.
-const LONGEST_MESSAGE: usize = (6 * 16 << 20) + 4096;
+const LONGEST_MESSAGE: usize = ((6 * 16) << 20) + 4096;
 
 /// A message that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queued {
     /// Its request.
     pub request: String,
-    /// What it asked for.
+    /// Fingerprint of the request.
     pub fingerprint: String,
     /// The message, as it was stored.
     pub message: String,

@@ -175,7 +175,7 @@ fn prepare(connection: &mut Connection) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What was being carried out is cut off. A message that no agent was given is none of that: it still waits.
+/// Cuts off what was being carried out. A queued message was not: it still waits.
 const CUT_OFF: &str = "UPDATE requests SET state = 2, settled_in = ?1, stamp = ?2 WHERE state = 0 AND queued IS NULL";
 
 /// Counts what there is, and begins a new life: in one commit the epoch goes up and what was being carried out is cut off.

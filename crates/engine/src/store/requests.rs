@@ -48,7 +48,7 @@ pub struct Entry {
     pub epoch: u64,
     /// What became of it.
     pub state: State,
-    /// How far it is, as the caller put it last.
+    /// The receipt, as JSON, as it was stored last.
     pub receipt: Option<String>,
 }
 

@@ -28,9 +28,9 @@ const TRIES_FOR_NEXT: usize = 1000;
 pub struct Unread {
     /// Bytes that the program could read now.
     pub bytes: usize,
-    /// Whether Ctrl-C is a signal in the terminal's present mode.
+    /// True if Ctrl-C is a signal in the terminal's present mode.
     pub signals: bool,
-    /// Whether the leader of the foreground group runs, or waits for a processor or a disk.
+    /// True if the leader of the foreground group runs, or waits for a processor or a disk.
     pub runs: bool,
 }
 
@@ -125,6 +125,7 @@ nix::ioctl_read_bad!(
 );
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test ends what it starts")]
 mod tests {
     use std::process::{Command, Stdio};
 

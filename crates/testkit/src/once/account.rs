@@ -44,7 +44,7 @@ pub struct Account {
     pub faults: Vec<String>,
 }
 
-/// What the daemon says in the end, before it is stopped.
+/// Receipts and histories at the end of the trial, before the daemon is stopped.
 #[derive(Debug, Clone, Default)]
 pub struct Ends {
     /// The last stage of each acknowledged message, by its name: `finished`, or the code of its failure.

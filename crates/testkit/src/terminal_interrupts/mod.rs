@@ -222,13 +222,13 @@ impl<'a> ProgramTrial<'a> {
         answer.unwrap_or_else(|error| json!({ "result": error.to_string() }))
     }
 
-    /// How often the name is in the file, once it is there.
+    /// Counts the name in the file, once it is there.
     fn seen(&self, name: &str) -> usize {
         let count = || self.lines().iter().filter(|line| *line == name).count();
         deadline::before(CARRIED_OUT, || Some(count()).filter(|count| *count > 0)).unwrap_or(0)
     }
 
-    /// Whether every line of the file is a name that this trial gave out.
+    /// True if every line of the file is a name that this trial gave out.
     fn is_clean(&self) -> bool {
         let lines = self.lines();
         let mut sorted = lines.clone();

@@ -20,7 +20,7 @@ pub struct TerminalRow {
     pub program: TerminalProgram,
     /// Idle or busy.
     pub state: State,
-    /// What was sent.
+    /// The message.
     pub case: Case,
     /// Number of rounds.
     pub rounds: usize,
@@ -49,7 +49,7 @@ impl TerminalRow {
         }
     }
 
-    /// Whether every round went well.
+    /// True if every round went well.
     pub fn is_whole(&self) -> bool {
         self.ok == self.rounds && self.carried_out == self.rounds
     }
@@ -62,7 +62,7 @@ pub struct TerminalReport {
     pub rows: Vec<TerminalRow>,
     /// Programs that are not installed.
     pub skipped: Vec<TerminalProgram>,
-    /// What went wrong, in words.
+    /// Descriptions of failures.
     pub faults: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ pub enum Command {
     List(List),
     /// One session with its questions: [`Seen`].
     Session(Session),
-    /// What became of a command of a session: [`ReceiptFound`].
+    /// The receipt of a command of a session: [`ReceiptFound`].
     Receipt(ReceiptWanted),
     /// What happens in a session: [`Subscribed`], and then [`StreamLine`](super::StreamLine)s.
     Subscribe(Subscribe),

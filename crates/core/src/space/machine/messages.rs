@@ -30,9 +30,9 @@ pub(super) struct Message {
 pub struct QueuedMessage {
     /// Its command.
     pub request_id: RequestId,
-    /// Who said it.
+    /// The sender.
     pub by: ParticipantId,
-    /// What was said.
+    /// The text.
     pub text: String,
     /// The agents and others that it is for; `None`: those that messages go to.
     #[serde(default)]
@@ -175,7 +175,7 @@ impl Space {
         }
     }
 
-    /// Whether a message would have to wait now.
+    /// True if a message would have to wait now.
     pub fn would_wait(&self, to: Option<&[ParticipantId]>) -> bool {
         let to = to.or_else(|| self.state.targets.effective());
         let meant = |id: &ParticipantId| to.is_none_or(|to| to.contains(id));
@@ -186,7 +186,7 @@ impl Space {
         self.sessions.iter().any(waits)
     }
 
-    /// Whether the command is a message that no agent was given yet.
+    /// True if the command is a message that no agent was given yet.
     pub fn is_queued(&self, id: &RequestId) -> bool {
         let waits = |turn: &TurnId| self.sessions.values().any(|session| session.is_waiting(turn));
         self.commands.get(id).is_some_and(|(turns, _)| !turns.is_empty() && turns.iter().all(waits))
@@ -282,7 +282,7 @@ impl Space {
         Ok(Came::To(Vec::new()))
     }
 
-    /// Those of these agents that work; each of them can be interrupted.
+    /// The working ones of these agents; fails if one of them cannot be interrupted.
     fn working(&self, agents: &[ParticipantId]) -> Result<Vec<ParticipantId>, Refusal> {
         let works = |id: &&ParticipantId| self.sessions.get(*id).is_some_and(|one| one.turn.is_some());
         let working: Vec<ParticipantId> = agents.iter().filter(works).cloned().collect();

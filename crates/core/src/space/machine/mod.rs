@@ -131,7 +131,7 @@ pub struct Space {
     requeued: Vec<QueuedMessage>,
     /// The next space goes on with this one.
     suspended: bool,
-    /// What the ids of commands without one begin with.
+    /// Prefix of ids that the space gives to commands without one.
     own_ids: String,
     counters: Counters,
     now: Now,
@@ -189,7 +189,7 @@ impl Space {
         &self.state
     }
 
-    /// Whether this id is that of a command of this life that is still remembered.
+    /// True if this id is that of a command of this life that is still remembered.
     pub fn knows(&mut self, id: &RequestId, now: Now) -> bool {
         self.ledger.find(id, now.steady).is_some()
     }

@@ -62,7 +62,7 @@ impl Space {
     }
 }
 
-/// What an earlier life of a space has left.
+/// State of an earlier life of a space.
 #[derive(Debug, Default)]
 pub struct Left {
     /// Its items, in order.
@@ -74,7 +74,7 @@ pub struct Left {
 }
 
 impl Space {
-    /// Whether an item shows a message that waits. Each message has one.
+    /// True if an item shows a message that waits. Each message has one.
     fn claims(&mut self, item: &Item) -> bool {
         let Body::Text { text, .. } = &item.body else { return false };
         let shows = |queued: &&mut QueuedMessage| {

@@ -3,12 +3,12 @@ use crate::request::Decision;
 use crate::space::machine::{Left, QueuedMessage};
 
 fn told(effects: &[Effect]) -> Vec<&str> {
-    let told = |effect| match effect {
-        &Effect::Tell(_, Order::Prompt { ref text, .. }) => Some(text.as_str()),
-        &Effect::Tell(_, Order::Interrupt) => Some("(interrupt)"),
+    let told = effects.iter().filter_map(|effect| match effect {
+        Effect::Tell(_, Order::Prompt { text, .. }) => Some(text.as_str()),
+        Effect::Tell(_, Order::Interrupt) => Some("(interrupt)"),
         _ => None,
-    };
-    effects.iter().filter_map(told).collect()
+    });
+    told.collect()
 }
 
 fn texts(bench: &Bench) -> Vec<(String, Progress)> {

@@ -15,7 +15,7 @@ use wh_core::request::RequestId;
 use wh_core::session::{Done, Fate, Loss, Refusal, Taken, Ticket};
 
 use super::{Answer, Task};
-use crate::ledger::{Beginning, SessionLedger};
+use crate::ledger::{Beginning, BegunCommand, SessionLedger};
 use crate::store::{Begun, Durable, StoreError};
 
 /// The commands of a session that are stored.
@@ -42,11 +42,8 @@ impl StoredCommands {
     }
 }
 
-/// A command, and what the store said of it.
-pub(super) type BegunCommand = (Request, Option<Result<Begun, StoreError>>);
-
 /// The next command whose turn it is. Cancel safe.
-pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand {
+pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<Request> {
     match stored {
         Some(stored) => poll_fn(|context| stored.beginning.poll(context)).await,
         None => std::future::pending().await,
@@ -74,7 +71,7 @@ impl Task {
         }
     }
 
-    pub(super) async fn begun(&mut self, (request, begun): BegunCommand) {
+    pub(super) async fn begun(&mut self, (request, begun): BegunCommand<Request>) {
         let Some((stored, named)) = self.stored.as_mut().zip(request.named()) else {
             return self.carry_out(request, None).await;
         };
