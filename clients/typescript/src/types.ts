@@ -409,7 +409,7 @@ export interface ExitBody {
   signal: number | null;
 }
 
-/** How much of a text is shown. */
+/** Extent of a text that is not shown whole. */
 export interface ExtentBody {
   /** Bytes that are here. */
   shown: number;
@@ -449,7 +449,7 @@ export interface HealthBody {
 export interface HistoryEntry {
   /** With `?details=1`: when. */
   at?: string;
-  /** How much of the text is here, where that is not all of it; `GET /control/items/{id}/output` has the rest. */
+  /** Present if the text is not shown whole; `GET /control/items/{id}/output` has the rest. */
   extent?: ExtentBody;
   /** With `?details=1`: who said it. */
   from?: string;
@@ -507,10 +507,14 @@ export interface Message {
 
 /** What a message answers. */
 export interface MessageBody {
+  /** Why it failed, as a code. */
+  code?: string;
   /** The id was seen before: nothing was said again. */
   duplicate: boolean;
   /** Lines that a slash command came to. */
   lines?: Array<string>;
+  /** Why it failed, in words: of a retry whose first message failed. */
+  reason?: string;
   /** The name by which `/control/receipts/{request_id}` tells what became of it. */
   request_id: string;
   /** How far it is. */

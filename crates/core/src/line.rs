@@ -1,12 +1,13 @@
 //! Reads a line of the composer: what typing it and pressing Enter asks for. The terminal UI and `POST /message` read lines
 //! alike.
 
+use crate::caller::Act;
 use crate::hidden::is_hidden;
 use crate::posted::{self, Posted};
 use crate::slash::{self, Mistake, Slash};
 use crate::space::command::Command;
 
-/// Why a line asks for nothing.
+/// Error of a line that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// A slash command with a mistake.
@@ -15,6 +16,11 @@ pub enum LineError {
     /// An envelope of a kind that cannot be posted.
     #[error(transparent)]
     Envelope(#[from] posted::Refused),
+    /// A message that may run a shell command.
+    #[error(
+        "a message that begins with ! may run a shell command; allow it with \"allow_shell\": true, or pass it to the model with \"literal\": true"
+    )]
+    Shell,
 }
 
 /// True for a line that is a slash command.
@@ -48,6 +54,22 @@ pub fn read(text: &str) -> Result<Slash, LineError> {
     }
 }
 
+/// The act that a line is, for the rule of [`crate::caller`]. Everything but a message is a command.
+pub fn act(asked: &Slash) -> Act {
+    match asked {
+        Slash::Space(Command::Say { text, .. }) => Act::say(text),
+        Slash::Space(_) | Slash::Ui(_) => Act::Command,
+    }
+}
+
+/// Refuses a message by which an agent may run a shell command, unless that is allowed or the text is literal.
+pub fn check_shell(asked: &Slash, allowed: bool) -> Result<(), LineError> {
+    match asked {
+        Slash::Space(Command::Say { text, literal: false, .. }) if is_shell(text) && !allowed => Err(LineError::Shell),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +84,17 @@ mod tests {
         assert!(matches!(read(text), Ok(Slash::Space(Command::Say { text, .. })) if text == "hi"));
         assert!(matches!(read(r#"{"kind": "bogus/x"}"#), Err(LineError::Envelope(_))));
         assert_eq!(read("a /b"), Ok(Slash::Space(Command::say("a /b", None))));
+    }
+
+    #[test]
+    fn an_envelope_is_judged_by_what_it_does() {
+        let envelope = |text: &str| read(&format!(r#"{{"kind": "chat", "payload": {{"text": "{text}"}}}}"#)).unwrap();
+        assert_eq!(check_shell(&envelope("!ls"), false), Err(LineError::Shell));
+        assert_eq!(check_shell(&envelope("!ls"), true), Ok(()));
+        assert_eq!(act(&envelope("/mode all")), Act::Say { command: true });
+        assert_eq!(act(&envelope("hello")), Act::Say { command: false });
+        assert_eq!(act(&read(r#"{"kind": "participant/pause", "to": ["demo"]}"#).unwrap()), Act::Command);
+        assert_eq!(act(&read("/verbose").unwrap()), Act::Command);
     }
 
     #[test]

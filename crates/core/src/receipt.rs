@@ -9,7 +9,7 @@ use crate::reason::Reason;
 use crate::request::RequestId;
 use crate::space::{ItemId, TurnId};
 
-/// Receipts that are kept. Beyond that the oldest go.
+/// Receipts that are kept. Beyond that the oldest of those that are over go.
 const MOST_KEPT: usize = 10_000;
 
 /// How far a command is.
@@ -30,7 +30,7 @@ pub enum Stage {
     Failed(Failure),
 }
 
-/// Why a command that was accepted came to nothing.
+/// Failure of an accepted command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Failure {
     /// For programs.
@@ -123,8 +123,11 @@ impl Receipts {
             Some(known) if known.stage.is_last() || known.stage > receipt.stage => {}
             Some(known) => *known = receipt,
             None => {
-                if self.order.len() == MOST_KEPT
-                    && let Some(oldest) = self.order.pop_front()
+                // Only what is over goes: a command that is open must be known until it is.
+                let is_over = |id: &RequestId| self.kept.get(id).is_none_or(|receipt| receipt.stage.is_last());
+                if self.order.len() >= MOST_KEPT
+                    && let Some(place) = self.order.iter().position(is_over)
+                    && let Some(oldest) = self.order.remove(place)
                 {
                     self.kept.remove(&oldest);
                 }

@@ -113,31 +113,31 @@ impl SessionLedger {
         self.stored().is_some()
     }
 
-    /// The number of this life of the store.
+    /// Epoch of the store: one higher at each opening.
     pub fn epoch(&self) -> u64 {
         self.stored().map_or(0, |stored| stored.store.opening().epoch)
     }
 
-    /// Begins a command, unless it is known; with a message if it has to wait.
-    pub fn begin(
-        &self,
-        request: &Request,
-        message: Option<&QueuedMessage>,
-    ) -> BoxFuture<'static, Result<Begun, StoreError>> {
+    /// Begins a command, unless it is known.
+    pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<Begun, StoreError>> {
         let stored = match &self.0 {
             Backend::Stored(stored) => stored,
             Backend::InMemory(ids) => return Box::pin(std::future::ready(Ok(claim(ids, request)))),
         };
         let (store, key) = (stored.store.clone(), stored.key(&request.id));
         let fingerprint = request.fingerprint.as_str().to_owned();
-        let message = message.map(encoded);
-        Box::pin(async move { store.begin_message(key, fingerprint, message, SystemTime::now()).await })
+        Box::pin(async move { store.begin(key, fingerprint, SystemTime::now()).await })
     }
 
-    /// Stores that a message has to wait after all.
-    pub fn enqueue(&self, message: &QueuedMessage) -> Durable<()> {
+    /// Resolves when everything that was asked of the store before is durable.
+    pub fn barrier(&self) -> Durable<()> {
+        self.stored().map_or_else(|| Durable::ready(()), |stored| stored.store.barrier())
+    }
+
+    /// Stores a message that waits for its agent, `first` before all others.
+    pub fn enqueue(&self, message: &QueuedMessage, first: bool) -> Durable<()> {
         match self.stored() {
-            Some(stored) => stored.store.enqueue(stored.key(&message.request_id), encoded(message)),
+            Some(stored) => stored.store.enqueue(stored.key(&message.request_id), encoded(message), first),
             None => Durable::ready(()),
         }
     }
@@ -149,7 +149,7 @@ impl SessionLedger {
         loop {
             match stored.store.hand_over(stored.key(id)).await {
                 Err(error) if may_pass(&error) => {
-                    warn!(%error, "a message waits until it can be stored that it is given")
+                    warn!(%error, "cannot store the hand-over of a queued message; retrying")
                 }
                 stored => return stored,
             }
@@ -168,6 +168,26 @@ impl SessionLedger {
         }
     }
 
+    /// Waits until a command is taken back. What cannot be stored now is tried again; the error is that of the first time.
+    pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
+        let outcome = first.await.map(drop);
+        if let Err(error) = &outcome
+            && may_pass(error)
+        {
+            let ledger = self.clone();
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(SETTLE_RETRY).await;
+                    match ledger.take_back(&id).await {
+                        Err(error) if may_pass(&error) => warn!(%error, "cannot take a refused command back; retrying"),
+                        _ => return,
+                    }
+                }
+            });
+        }
+        outcome
+    }
+
     /// Stores what came of a command that the agent has, or that failed.
     pub fn settle(&self, receipt: &Receipt) -> Durable<()> {
         let Some(stored) = self.stored() else { return Durable::ready(()) };
@@ -176,7 +196,8 @@ impl SessionLedger {
             _ => ("ok", None),
         };
         let receipt_json = serde_json::to_string(receipt).ok();
-        stored.store.settle(stored.key(&receipt.request_id), result, detail, receipt_json, SystemTime::now())
+        let open = receipt.turn.is_some() && !receipt.stage.is_last();
+        stored.store.settle(stored.key(&receipt.request_id), result, detail, receipt_json, open, SystemTime::now())
     }
 
     /// Waits until a result is stored. One that could not be is tried again until it is; the error is that of the first
@@ -270,7 +291,7 @@ impl SessionLedger {
             }
             receipt
         });
-        let over = entry.epoch < self.epoch() || matches!(entry.state, State::CutOff { .. });
+        let over = (entry.epoch < self.epoch() && !entry.queued) || matches!(entry.state, State::CutOff { .. });
         // Without a turn nothing comes after the delivery.
         let is_complete = receipt.stage.is_last() || (receipt.was_delivered() && receipt.turn.is_none());
         if over && !is_complete {
@@ -288,7 +309,7 @@ fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Requ
     if let Some((fingerprint, at)) = ids.get(&request.id).filter(|(_, at)| now < *at + KEPT_FOR) {
         let at = SystemTime::now() - now.saturating_duration_since(*at);
         let fingerprint = fingerprint.as_str().to_owned();
-        return Begun::Known(Entry { fingerprint, at, epoch: 0, state: State::Pending, receipt: None });
+        return Begun::Known(Entry { fingerprint, at, epoch: 0, state: State::Pending, receipt: None, queued: false });
     }
     if ids.len() % SWEEP_EVERY == SWEEP_EVERY - 1 {
         ids.retain(|_, (_, at)| now < *at + KEPT_FOR);
@@ -301,7 +322,7 @@ fn encoded(message: &QueuedMessage) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// True if it may be different the next time.
+/// True if a retry may succeed.
 fn may_pass(error: &StoreError) -> bool {
     !matches!(error, StoreError::Settled { .. } | StoreError::NoSuchRequest(_) | StoreError::Closed)
 }

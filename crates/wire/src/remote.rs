@@ -35,6 +35,12 @@ pub struct MessageBody {
     pub turn: Option<String>,
     /// How far it is.
     pub stage: String,
+    /// Why it failed, in words: of a retry whose first message failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why it failed, as a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The id was seen before: nothing was said again.
     pub duplicate: bool,
     /// Lines that a slash command came to.

@@ -99,7 +99,8 @@ impl<'a> Content<'a> {
         let mut text = String::new();
         for gesture in gestures {
             match gesture {
-                Gesture::Text(typed) => text.push_str(typed),
+                // A line break in a text is no Enter, and types another byte.
+                Gesture::Text(typed) if !typed.contains(['\n', '\r']) => text.push_str(typed),
                 Gesture::Key(KeyPress { key: Key::Enter, modifiers: Modifiers::NONE }) => text.push('\n'),
                 _ => return Self::Keys(gestures),
             }
@@ -292,6 +293,8 @@ mod tests {
         let mut typed = vec![Gesture::Text("ls -l".to_owned())];
         typed.extend(keys(&["enter"]));
         assert_eq!(Content::typed(&typed), Content::text("ls -l\n"));
+        let line_break = [Gesture::Text("ls -l\n".to_owned())];
+        assert_eq!(Content::typed(&line_break), Content::Keys(&line_break));
         typed.extend(keys(&["tab"]));
         assert_eq!(Content::typed(&typed), Content::Keys(&typed));
     }

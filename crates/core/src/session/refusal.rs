@@ -46,8 +46,8 @@ pub enum Refusal {
     /// It could not be stored; nothing was done.
     #[error("it could not be stored, and nothing was done: {0}")]
     NotStored(String),
-    /// It was carried out, and that could not be stored.
-    #[error("it was carried out, but that could not be stored; ask again under the same request_id: {0}")]
+    /// It was accepted, and that could not be stored.
+    #[error("it was accepted, but that could not be stored; read its receipt before it is sent again: {0}")]
     ResultNotStored(String),
     /// No more waits can be open.
     #[error("{MOST_WAITS} waits are open already; try again when one is over")]

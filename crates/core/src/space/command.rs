@@ -185,7 +185,7 @@ pub enum Refusal {
     Busy(ParticipantId),
     /// It would interpret the text instead of passing it to the model.
     #[error(
-        "{0} would interpret the leading {1:?} itself, so that the text would not reach the model as it is; put a word before it, or send it without \"literal\""
+        "{0} interprets a leading {1:?} itself, so that the text would not reach the model as it is; put a word before it, or run it with POST /control/command"
     )]
     NotLiteral(ParticipantId, char),
     /// No agent is there to take a message.
@@ -233,8 +233,8 @@ pub enum Refusal {
     /// It could not be stored, and was not carried out.
     #[error("it could not be stored, and nothing was done: {0}")]
     NotStored(String),
-    /// It was carried out, and that could not be stored.
-    #[error("it was carried out, but that could not be stored; ask again under the same request_id: {0}")]
+    /// It was accepted, and that could not be stored.
+    #[error("it was accepted, but that could not be stored; read its receipt before it is sent again: {0}")]
     ResultNotStored(String),
 }
 

@@ -53,11 +53,7 @@ pub(super) enum Fault {
     #[error("{0}")]
     Line(LineError),
     #[error(
-        "a message that begins with ! may run a shell command; send it with \"allow_shell\": true, or with \"literal\": true to the model"
-    )]
-    ShellNotAllowed,
-    #[error(
-        "the program has not read the interrupt yet; it comes before all other input, and the receipt tells the rest"
+        "the program has not read the interrupt yet, which comes before all other input; retry with the same request_id to see the result"
     )]
     Unread,
     #[error(transparent)]
@@ -101,7 +97,7 @@ impl Fault {
             Self::Create(CreateError::WishReused(_)) => Some(Reason::RequestIdReused),
             Self::Create(CreateError::NoSuchSession(_)) => Some(Reason::NoSession),
             Self::NoConversation => Some(Reason::PlainProgram),
-            Self::ShellNotAllowed => Some(Reason::ShellNotAllowed),
+            Self::Line(LineError::Shell) => Some(Reason::ShellNotAllowed),
             Self::Lost => Some(Reason::Ended),
             Self::Unread => Some(Reason::Unread),
             _ => None,
@@ -134,16 +130,15 @@ impl Fault {
             Self::Refusal(Refusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
             Self::Refusal(Refusal::TooLong(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "Input too long"),
             Self::Refusal(Refusal::CutOff) => (StatusCode::CONFLICT, "Cut off"),
-            Self::Refusal(Refusal::NotStored(_) | Refusal::ResultNotStored(_)) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "Not stored")
-            }
+            Self::Refusal(Refusal::NotStored(_)) => (StatusCode::SERVICE_UNAVAILABLE, "Not stored"),
+            Self::Refusal(Refusal::ResultNotStored(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "Result not stored"),
             Self::Refusal(Refusal::Interrupted) => (StatusCode::CONFLICT, "Interrupted"),
             Self::Refusal(Refusal::RequestIdReused) => (StatusCode::CONFLICT, "Request id reused"),
             Self::Refusal(Refusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
             Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
             Self::Line(LineError::Slash(_)) => (StatusCode::BAD_REQUEST, "Invalid command"),
             Self::Line(LineError::Envelope(_)) => (StatusCode::BAD_REQUEST, "Invalid envelope"),
-            Self::ShellNotAllowed => (StatusCode::CONFLICT, "Shell not allowed"),
+            Self::Line(LineError::Shell) => (StatusCode::CONFLICT, "Shell not allowed"),
             Self::Unread => (StatusCode::REQUEST_TIMEOUT, "Not read yet"),
             Self::NoSuchReceipt => (StatusCode::NOT_FOUND, "No such receipt"),
             Self::NoPiece(NoPiece::NoSuchItem | NoPiece::NoOutput) => (StatusCode::NOT_FOUND, "No such output"),
@@ -212,9 +207,8 @@ fn space_kind(refusal: &SpaceRefusal) -> (StatusCode, &'static str) {
         SpaceRefusal::UnknownCommand(_) => (StatusCode::NOT_FOUND, "Unknown command"),
         SpaceRefusal::RequestIdReused | SpaceRefusal::UsedBefore => (StatusCode::CONFLICT, "Request id reused"),
         SpaceRefusal::LedgerFull => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
-        SpaceRefusal::NotStored(_) | SpaceRefusal::ResultNotStored(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "Not stored")
-        }
+        SpaceRefusal::NotStored(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not stored"),
+        SpaceRefusal::ResultNotStored(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Result not stored"),
     }
 }
 

@@ -50,6 +50,10 @@ impl Verdict {
     /// A message that was received before, by its receipt.
     pub fn repeated(receipt: &Receipt, words: &str) -> Self {
         match &receipt.stage {
+            Stage::Failed(failure) if receipt.was_delivered() => {
+                let failure = &failure.words;
+                Self::ok(true, format!("already carried out: {words}; the turn failed: {failure}, see the receipt"))
+            }
             _ if receipt.was_delivered() => Self::ok(true, format!("already carried out: {words}")),
             Stage::Failed(Failure { reason, words }) if *reason != Reason::CutOff => {
                 let reason = if *reason == Reason::Interrupted { *reason } else { Reason::AlreadyTried };

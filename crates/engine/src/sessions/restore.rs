@@ -173,7 +173,7 @@ impl Sessions {
             match started {
                 Ok(harness) => {
                     let notice = said.then_some(RESTARTED);
-                    let left = Left { items, queued: queued.clone(), epoch };
+                    let left = Left { items, queued: queued.clone(), was_running: true, epoch };
                     let running = RunningSpace::restore(&record.name, make::person(), left, notice, ledger.clone());
                     let error =
                         match make::agent(&self.means, session, &wanted, harness, &running, ledger.clone()).await {
@@ -199,7 +199,7 @@ impl Sessions {
         if let Some(ledger) = &ledger {
             ledger.give_up(queued, &format!("the session could not be restored: {why}")).await;
         }
-        let left = Left { items, queued: Vec::new(), epoch };
+        let left = Left { items, queued: Vec::new(), was_running: true, epoch };
         let running = RunningSpace::restore(&record.name, make::person(), left, Some(&notice), ledger.clone());
         session.end(ending, SystemTime::now());
         make::relic(&self.means, &mut session, &wanted, running.space.clone(), ledger);

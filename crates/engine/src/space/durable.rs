@@ -1,7 +1,7 @@
 //! Commands of a space that are stored: begun before the machine has them, settled when it is known what came of them. A
 //! message is stored before it is acknowledged, and taken out of the queue before its agent is given it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -33,8 +33,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// True if the answer may come before an agent has it, if it has to wait for one.
-    fn hastens(&self) -> bool {
+    /// True if a message that is queued is acknowledged before its delivery.
+    fn acknowledged_when_queued(&self) -> bool {
         !matches!(self.command, Command::Say { interrupt: true, .. })
     }
 }
@@ -53,12 +53,16 @@ pub(super) struct Asking {
 pub(super) struct Stored {
     ledger: SessionLedger,
     beginning: Beginning<Entering>,
-    /// Repetitions of those, which wait for them.
+    /// Retries of commands that are being begun.
     repeated: HashMap<RequestId, Vec<Asked>>,
     /// Commands without a final receipt.
     open: HashMap<RequestId, Open>,
     /// Orders that wait until it is stored that a message is handed over.
     held: HashMap<ParticipantId, VecDeque<Order>>,
+    /// The space is about to end: nothing more is handed over.
+    suspended: bool,
+    /// Messages that were being handed over then. Their receipts stay as they are.
+    kept: HashSet<RequestId>,
     handing_over: FuturesUnordered<BoxFuture<'static, HandingOver>>,
 }
 
@@ -66,7 +70,6 @@ pub(super) struct Stored {
 pub(super) struct Entering {
     asked: Asked,
     message: Option<QueuedMessage>,
-    is_queued: bool,
 }
 
 pub(super) struct HandingOver {
@@ -113,6 +116,8 @@ impl Stored {
             repeated: HashMap::new(),
             open: HashMap::new(),
             held: HashMap::new(),
+            suspended: false,
+            kept: HashSet::new(),
             handing_over: FuturesUnordered::new(),
         }
     }
@@ -132,7 +137,20 @@ impl Stored {
 }
 
 impl Task {
-    /// Goes on with what was being stored.
+    /// The space is about to end, and a later one goes on with it.
+    pub(super) fn suspend(&mut self) {
+        if let Some(stored) = &mut self.stored {
+            stored.suspended = true;
+            let held = stored.held.values().filter_map(|orders| match orders.front() {
+                Some(Order::Prompt { turn, .. }) => self.machine.command_of(turn).cloned(),
+                _ => None,
+            });
+            stored.kept.extend(held);
+        }
+        self.happens(Input::Suspend);
+    }
+
+    /// Handles completed work of the store.
     pub(super) fn stored_more(&mut self, progress: Progress) {
         match progress {
             Progress::Begun(begun) => self.entered(*begun),
@@ -148,7 +166,7 @@ impl Task {
         let Some(stored) = self.stored.as_mut().filter(is_stored) else {
             return match &mut self.stored {
                 Some(stored) if !stored.beginning.is_empty() => {
-                    stored.beginning.push_unstored(Entering { asked, message: None, is_queued: false });
+                    stored.beginning.push_unstored(Entering { asked, message: None });
                 }
                 _ => self.carry_out(asked, None),
             };
@@ -166,23 +184,22 @@ impl Task {
         }
         stored.repeated.insert(request.id.clone(), Vec::new());
         let message = is_message.then(|| queued_message(&asked, &request.id));
-        let to = message.as_ref().and_then(|message| message.to.as_deref());
-        // Behind another command that is being stored it may have to wait, too.
-        let is_queued = message.is_some() && (machine.would_wait(to) || !stored.beginning.is_empty());
-        let begin = stored.ledger.begin(&request, message.as_ref().filter(|_| is_queued));
+        let begin = stored.ledger.begin(&request);
         asked.request = Some(request);
-        stored.beginning.push(Entering { asked, message, is_queued }, begin);
+        stored.beginning.push(Entering { asked, message }, begin);
     }
 
     /// A command was stored, or is known.
-    fn entered(&mut self, (Entering { asked, message, is_queued }, begun): BegunCommand<Entering>) {
+    fn entered(&mut self, (Entering { asked, message }, begun): BegunCommand<Entering>) {
         let (Some(begun), Some(request), Some(stored)) = (begun, asked.request.clone(), self.stored.as_mut()) else {
             return self.carry_out(asked, None);
         };
         let repeated = stored.repeated.remove(&request.id).unwrap_or_default();
         match begun {
             Ok(Begun::New) => {
-                stored.open.insert(request.id.clone(), Open { message, is_queued, was_queued: false, settled: false });
+                stored
+                    .open
+                    .insert(request.id.clone(), Open { message, is_queued: false, was_queued: false, settled: false });
                 self.carry_out(asked, Some(request.id));
             }
             Ok(Begun::Known(entry)) => {
@@ -206,7 +223,7 @@ impl Task {
 
     fn carry_out(&mut self, asked: Asked, stored: Option<RequestId>) {
         self.next_ticket += 1;
-        let (ticket, waits_in_queue) = (Ticket(self.next_ticket), !asked.hastens());
+        let (ticket, waits_in_queue) = (Ticket(self.next_ticket), !asked.acknowledged_when_queued());
         let Asked { by, request, command, until, reply } = asked;
         self.replies.insert(ticket, Asking { reply, until, waits_in_queue, stored });
         self.happens(Input::Command { ticket, by, request, command });
@@ -240,10 +257,19 @@ impl Task {
     fn handed_over(&mut self, HandingOver { agent, turn, stored }: HandingOver) {
         let held = self.stored.as_mut().and_then(|all| all.held.remove(&agent));
         let mut orders = held.unwrap_or_default();
+        if let Some(all) = self.stored.as_mut().filter(|all| all.suspended) {
+            // The agent is not given it any more; the next life of the space hands it over.
+            let id = self.machine.command_of(&turn).cloned();
+            let message = id.and_then(|id| all.open.get(&id)?.message.clone());
+            if let (Ok(()), Some(message)) = (&stored, message) {
+                drop(all.ledger.enqueue(&message, true));
+            }
+            return;
+        }
         if let Err(error) = stored {
             // Given to the agent now, it might be given again after a crash.
             orders.pop_front();
-            let why = format!("that it is handed over could not be stored: {error}");
+            let why = format!("cannot store the hand-over: {error}");
             self.happens(Input::Report(agent.clone(), Report::Ended(turn, Outcome::Failed(why))));
         }
         for order in orders {
@@ -260,7 +286,8 @@ impl Task {
             let waiting = if known { self.waiting.remove(&receipt.request_id) } else { None };
             let done = Done { receipt: receipt.clone(), lines: Vec::new(), duplicate: false, queued: false };
             let mut commit = None;
-            if let Some(stored) = &mut self.stored
+            let is_kept = |stored: &&mut Stored| !stored.kept.contains(&receipt.request_id);
+            if let Some(stored) = self.stored.as_mut().filter(is_kept)
                 && let Some(open) = stored.open.get_mut(&receipt.request_id)
             {
                 if known && !open.settled {
@@ -305,18 +332,27 @@ impl Task {
         }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
         let is_open = open.is_some();
+        let mut commit = None;
         if let Some(open) = open.filter(|open| done.queued && !open.is_queued)
-            && let Some(message) = open.message.clone()
+            && let Some(message) = &mut open.message
         {
-            // Its agent was free when it was begun, and is not any more.
+            message.turn.clone_from(&done.receipt.turn);
+            let message = message.clone();
             open.is_queued = true;
-            let commit = self.stored.as_ref().map(|stored| stored.ledger.enqueue(&message));
-            if let Some(commit) = commit.filter(|_| !waits_in_queue) {
-                return drop(tokio::spawn(async move {
-                    let stored = commit.await.map_err(|error| Refusal::ResultNotStored(error.to_string()));
-                    let _ = reply.send(stored.map(|()| done));
-                }));
-            }
+            let enqueued = self.stored.as_ref().map(|stored| stored.ledger.enqueue(&message, waits_in_queue));
+            commit = enqueued.filter(|_| !waits_in_queue);
+        } else if done.duplicate {
+            // What the first caller waits for, its retry waits for, too.
+            commit = self
+                .stored
+                .as_ref()
+                .and_then(|stored| stored.open.contains_key(&done.receipt.request_id).then(|| stored.ledger.barrier()));
+        }
+        if let Some(commit) = commit {
+            return drop(tokio::spawn(async move {
+                let stored = commit.await.map_err(|error| Refusal::ResultNotStored(error.to_string()));
+                let _ = reply.send(stored.map(|()| done));
+            }));
         }
         let is_known = done.receipt.was_delivered() || done.receipt.stage.is_last();
         let until_delivered = until == Until::Delivered && !is_known && (waits_in_queue || !done.queued);
@@ -329,15 +365,20 @@ impl Task {
     }
 
     fn refused(&mut self, id: Option<RequestId>, reply: Reply, refusal: Refusal) {
-        let accepted = |id: &RequestId| self.machine.state().receipts.get(id).is_some();
+        // One that was accepted has a receipt, and is settled; the receipt of an old command of the same id is not its own.
+        let accepted =
+            |id: &RequestId| refusal != Refusal::UsedBefore && self.machine.state().receipts.get(id).is_some();
         let Some((id, stored)) = id.filter(|id| !accepted(id)).zip(self.stored.as_mut()) else {
             return drop(reply.send(Err(refusal)));
         };
         stored.open.remove(&id);
-        let commit = stored.ledger.take_back(&id);
+        let ledger = stored.ledger.clone();
+        let commit = ledger.take_back(&id);
         tokio::spawn(async move {
-            let _ = commit.await;
-            reply.send(Err(refusal))
+            reply.send(Err(match ledger.taken_back(commit, id).await {
+                Ok(()) => refusal,
+                Err(error) => Refusal::ResultNotStored(format!("{refusal}; {error}")),
+            }))
         });
     }
 
@@ -347,7 +388,12 @@ impl Task {
         match &self.stored {
             Some(stored) if here.is_none() => {
                 let ledger = stored.ledger.clone();
-                tokio::spawn(async move { reply.send(ledger.stored_receipt(&id).await.ok().flatten()) });
+                tokio::spawn(async move {
+                    // Without an answer the caller knows that it is not known.
+                    if let Ok(receipt) = ledger.stored_receipt(&id).await {
+                        let _ = reply.send(receipt);
+                    }
+                });
             }
             _ => drop(reply.send(here)),
         }
@@ -360,5 +406,5 @@ fn queued_message(asked: &Asked, id: &RequestId) -> QueuedMessage {
         Command::OfAgent { line, .. } => (line.clone(), None),
         _ => (String::new(), None),
     };
-    QueuedMessage { request_id: id.clone(), by: asked.by.clone(), text, to, at: now().time, item: None }
+    QueuedMessage { request_id: id.clone(), by: asked.by.clone(), text, to, at: now().time, turn: None, item: None }
 }

@@ -120,7 +120,7 @@ impl RunningSpace {
             let items = read.await;
             let now = task::now();
             let epoch = ledger.as_ref().map_or(0, SessionLedger::epoch);
-            let made = Machine::restore(&name, me, Left { items, queued: Vec::new(), epoch }, None, now);
+            let made = Machine::restore(&name, me, Left { items, epoch, ..Left::default() }, None, now);
             let desk = Arc::new(Desk::new(nobody()));
             let (arrivals, keeps) = (mpsc::channel(ARRIVALS), watch::Sender::default());
             let mut task = task::Task::new(made, now, requests, arrivals, desk, keeps, ledger.map(Stored::new));

@@ -143,7 +143,7 @@ impl Task {
                 self.ask(Asked { by, request, command, until, reply });
             }
             SpaceRequest::Receipt { id, reply } => self.receipt(id, reply),
-            SpaceRequest::Suspend => self.happens(Input::Suspend),
+            SpaceRequest::Suspend => self.suspend(),
             SpaceRequest::Look(look) => look(self.machine.state()),
             SpaceRequest::Watch(reply) => {
                 let state = self.machine.state().clone();

@@ -12,7 +12,7 @@ use wh_core::request::Key;
 use super::desk::Desk;
 use super::error::{StoreError, fits};
 use super::queue::{Durable, Touches};
-use super::requests::{self, Begun, LONGEST_FINGERPRINT, LONGEST_KEY, shortened};
+use super::requests::{self, shortened};
 use super::{Store, millis};
 
 /// The longest message with what belongs to it, in bytes of JSON: a text of 16 MiB in which every byte is escaped.
@@ -30,27 +30,16 @@ pub struct Queued {
 }
 
 impl Store {
-    /// As [`Store::begin`]; with a message, if it has to wait for an agent.
-    pub async fn begin_message(
-        &self,
-        key: Key,
-        fingerprint: impl Into<String>,
-        message: Option<String>,
-        at: SystemTime,
-    ) -> Result<Begun, StoreError> {
-        let fingerprint = fingerprint.into();
-        fits("the key of the request", requests::size_of(&key), LONGEST_KEY)?;
-        fits("the fingerprint", fingerprint.len(), LONGEST_FINGERPRINT)?;
-        fits("the message", message.as_ref().map_or(0, String::len), LONGEST_MESSAGE)?;
-        let work = move |desk: &mut Desk| requests::begin(desk, &key, &fingerprint, message.as_deref(), millis(at));
-        self.queue().ask(Touches::Nothing, work).await
+    /// Resolves when all that was submitted before is durable.
+    pub fn barrier(&self) -> Durable<()> {
+        self.queue().submit(Touches::Nothing, |_| Ok(()))
     }
 
-    /// Stores the message of a request that was begun without it: it has to wait after all.
-    pub fn enqueue(&self, key: Key, message: String) -> Durable<()> {
+    /// Stores the message of a pending request, which waits for its agent behind the others, or `first` before them.
+    pub fn enqueue(&self, key: Key, message: String, first: bool) -> Durable<()> {
         self.queue().submit(Touches::Nothing, move |desk| {
             fits("the message", message.len(), LONGEST_MESSAGE)?;
-            let place = desk.place();
+            let place = if first { -desk.place() } else { desk.place() };
             let statement = "UPDATE requests SET queued = ?5, place = ?6
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4 AND state = 0";
             let mut statement = desk.connection.prepare_cached(statement)?;
@@ -71,28 +60,30 @@ impl Store {
         })
     }
 
-    /// As [`Store::finish`], with how far the command is.
+    /// As [`Store::finish`], with the receipt; `open` if more of it is to come.
     pub fn settle(
         &self,
         key: Key,
         result: &'static str,
         detail: Option<String>,
         receipt: Option<String>,
+        open: bool,
         at: SystemTime,
     ) -> Durable<()> {
         let detail = detail.map(shortened);
         self.queue().submit(Touches::Nothing, move |desk| {
-            requests::finish(desk, &key, result, detail.as_deref(), receipt.as_deref(), millis(at))
+            requests::finish(desk, &key, result, detail.as_deref(), receipt.as_deref(), open, millis(at))
         })
     }
 
-    /// Stores how far a command is that is settled.
+    /// Stores the last receipt of a command that is settled. From now on it can expire.
     pub fn note_receipt(&self, key: Key, receipt: String) -> Durable<()> {
         self.queue().submit(Touches::Nothing, move |desk| {
-            let statement = "UPDATE requests SET receipt = ?5
+            let statement = "UPDATE requests SET receipt = ?5, open = NULL, stamp = ?6
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
+            let now = desk.clock.now();
             let mut statement = desk.connection.prepare_cached(statement)?;
-            statement.execute(params![key.team, key.session, key.agent, key.request, receipt])?;
+            statement.execute(params![key.team, key.session, key.agent, key.request, receipt, now])?;
             Ok(())
         })
     }

@@ -175,6 +175,10 @@ fn prepare(connection: &mut Connection) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Messages that wait for a session which has ended, or which nobody knows any more, are delivered by nobody.
+const FORGET_QUEUED: &str = "UPDATE requests SET queued = NULL, place = NULL WHERE queued IS NOT NULL
+    AND session NOT IN (SELECT id FROM sessions WHERE ended_at IS NULL)";
+
 /// Cuts off what was being carried out. A queued message was not: it still waits.
 const CUT_OFF: &str = "UPDATE requests SET state = 2, settled_in = ?1, stamp = ?2 WHERE state = 0 AND queued IS NULL";
 
@@ -196,6 +200,9 @@ fn begin_life(mut connection: Connection, limits: Limits, steady: Steady) -> Res
     let now = clock.now();
     let transaction = connection.transaction()?;
     transaction.execute("INSERT OR REPLACE INTO facts VALUES ('epoch', ?1), ('time', ?2)", params![epoch, now])?;
+    transaction.execute(FORGET_QUEUED, [])?;
+    // Nothing more of them is to come.
+    transaction.execute("UPDATE requests SET open = NULL, stamp = ?1 WHERE open IS NOT NULL", [now])?;
     let cut_off = transaction.execute(CUT_OFF, params![epoch, now])?;
     transaction.commit()?;
     let count = |table| -> Result<u64, StoreError> {

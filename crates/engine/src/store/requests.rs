@@ -12,9 +12,9 @@ use super::queue::Touches;
 use super::{Store, from_millis, millis};
 
 /// The longest key, in bytes.
-pub(super) const LONGEST_KEY: usize = 2048;
+const LONGEST_KEY: usize = 2048;
 /// The longest fingerprint, in bytes.
-pub(super) const LONGEST_FINGERPRINT: usize = 256;
+const LONGEST_FINGERPRINT: usize = 256;
 /// The longest result, in bytes.
 const LONGEST_RESULT: usize = 64;
 /// The longest detail, in bytes; a longer one is cut.
@@ -25,7 +25,7 @@ const SWEEP_EVERY: u32 = 256;
 const SWEEP_AT_ONCE: i64 = 1024;
 
 const SELECT: &str =
-    "SELECT fingerprint, state, result, detail, began_at, settled_at, epoch, settled_in, stamp, receipt FROM requests
+    "SELECT fingerprint, state, result, detail, began_at, settled_at, epoch, settled_in, stamp, receipt, queued IS NOT NULL, open IS NOT NULL FROM requests
     WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
 
 /// What [`Store::begin`] found.
@@ -50,6 +50,8 @@ pub struct Entry {
     pub state: State,
     /// The receipt, as JSON, as it was stored last.
     pub receipt: Option<String>,
+    /// It is a message that waits for its agent.
+    pub queued: bool,
 }
 
 /// What became of a request.
@@ -80,7 +82,7 @@ impl Store {
         let fingerprint = fingerprint.into();
         fits("the key of the request", size_of(&key), LONGEST_KEY)?;
         fits("the fingerprint", fingerprint.len(), LONGEST_FINGERPRINT)?;
-        self.queue().ask(Touches::Nothing, move |desk| begin(desk, &key, &fingerprint, None, millis(at))).await
+        self.queue().ask(Touches::Nothing, move |desk| begin(desk, &key, &fingerprint, millis(at))).await
     }
 
     /// What is known of a request.
@@ -99,7 +101,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (result, detail) = (result.into(), detail.map(shortened));
         fits("the result", result.len(), LONGEST_RESULT)?;
-        let work = move |desk: &mut Desk| finish(desk, &key, &result, detail.as_deref(), None, millis(at));
+        let work = move |desk: &mut Desk| finish(desk, &key, &result, detail.as_deref(), None, false, millis(at));
         self.queue().ask(Touches::Nothing, work).await
     }
 
@@ -128,18 +130,11 @@ impl Store {
 }
 
 /// Bytes of a key.
-pub(super) fn size_of(key: &Key) -> usize {
+fn size_of(key: &Key) -> usize {
     key.team.len() + key.session.len() + key.agent.len() + key.request.len()
 }
 
-/// Begins a request; `queued` is a message that waits.
-pub(super) fn begin(
-    desk: &mut Desk,
-    key: &Key,
-    fingerprint: &str,
-    queued: Option<&str>,
-    at: i64,
-) -> Result<Begun, StoreError> {
+fn begin(desk: &mut Desk, key: &Key, fingerprint: &str, at: i64) -> Result<Begun, StoreError> {
     if let Some(entry) = find(desk, key)? {
         return Ok(Begun::Known(entry));
     }
@@ -153,11 +148,10 @@ pub(super) fn begin(
     if desk.tally.requests >= desk.limits.requests {
         return Err(StoreError::Full { what: "requests", most: desk.limits.requests });
     }
-    let place = queued.map(|_| desk.place());
     desk.connection
         .prepare_cached(
-            "INSERT INTO requests (team, session, agent, request, fingerprint, state, began_at, epoch, stamp, queued, place)
-             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO requests (team, session, agent, request, fingerprint, state, began_at, epoch, stamp)
+             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8)",
         )?
         .execute(params![
             key.team,
@@ -167,9 +161,7 @@ pub(super) fn begin(
             fingerprint,
             at,
             desk.epoch as i64,
-            desk.clock.now(),
-            queued,
-            place
+            desk.clock.now()
         ])?;
     desk.tally.requests += 1;
     desk.tally.begun += 1;
@@ -182,12 +174,12 @@ fn find(desk: &mut Desk, key: &Key) -> Result<Option<Entry>, StoreError> {
         .connection
         .prepare_cached(SELECT)?
         .query_row(params![key.team, key.session, key.agent, key.request], |row| {
-            Ok((entry(row)?, row.get::<_, i64>(8)?, row.get::<_, i64>(4)?))
+            Ok((entry(row)?, row.get::<_, i64>(8)?, row.get::<_, i64>(4)?, row.get::<_, bool>(11)?))
         })
         .optional()?;
-    let Some((entry, stamp, began_at)) = found else { return Ok(None) };
+    let Some((entry, stamp, began_at, open)) = found else { return Ok(None) };
     let alive = desk.limits.alive(stamp, desk.clock.now()) || desk.limits.alive(began_at, wall());
-    if entry.state == State::Pending || alive {
+    if entry.state == State::Pending || open || alive {
         return Ok(Some(entry));
     }
     remove(desk, key)?;
@@ -209,13 +201,14 @@ pub(super) fn finish(
     result: &str,
     detail: Option<&str>,
     receipt: Option<&str>,
+    open: bool,
     at: i64,
 ) -> Result<(), StoreError> {
     let settled = desk
         .connection
         .prepare_cached(
             "UPDATE requests SET state = 1, result = ?5, detail = ?6, settled_at = ?7, settled_in = ?8, stamp = ?9,
-             receipt = coalesce(?10, receipt), queued = NULL, place = NULL
+             receipt = coalesce(receipt, ?10), queued = NULL, place = NULL, open = ?11
              WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4 AND state = 0",
         )?
         .execute(params![
@@ -228,7 +221,8 @@ pub(super) fn finish(
             at,
             desk.epoch as i64,
             desk.clock.now(),
-            receipt
+            receipt,
+            open.then_some(1)
         ])?;
     if settled == 1 {
         return Ok(());
@@ -265,7 +259,7 @@ fn sweep_until(desk: &mut Desk, began: i64) -> Result<(), StoreError> {
         .connection
         .prepare_cached(
             "DELETE FROM requests WHERE (team, session, agent, request) IN
-             (SELECT team, session, agent, request FROM requests WHERE state <> 0 AND stamp <= ?1 AND began_at <= ?2
+             (SELECT team, session, agent, request FROM requests WHERE state <> 0 AND open IS NULL AND stamp <= ?1 AND began_at <= ?2
               ORDER BY stamp LIMIT ?3)",
         )?
         .execute(params![until, began, SWEEP_AT_ONCE])?;
@@ -289,7 +283,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         }
     };
     let (fingerprint, at, epoch) = (row.get(0)?, from_millis(row.get(4)?), row.get::<_, i64>(6)? as u64);
-    Ok(Entry { fingerprint, at, epoch, state, receipt: row.get(9)? })
+    Ok(Entry { fingerprint, at, epoch, state, receipt: row.get(9)?, queued: row.get(10)? })
 }
 
 pub(super) fn shortened(mut detail: String) -> String {

@@ -51,10 +51,11 @@ pub(super) const STEPS: &[&str] = &["
     CREATE INDEX outputs_place ON outputs (history, number);
 ","
     -- queued: a message that no agent was given yet, as JSON; place is its place among those that wait.
-    -- receipt: how far the command is, as JSON.
+    -- receipt: how far the command is, as JSON; open: more of it is to come, so that it does not expire.
     ALTER TABLE requests ADD COLUMN queued TEXT;
     ALTER TABLE requests ADD COLUMN place INTEGER;
     ALTER TABLE requests ADD COLUMN receipt TEXT;
+    ALTER TABLE requests ADD COLUMN open INTEGER;
     CREATE INDEX requests_queued ON requests (team, session, agent, place) WHERE queued IS NOT NULL;
 "];
 

@@ -404,10 +404,10 @@ impl Task {
 
     /// The screen has changed: whoever waits is told, and the terminal's answers go to the program.
     async fn shows(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
+        self.perform(effects).await;
         if !answers.is_empty() {
             self.happens(Input::Replied(answers)).await;
         }
-        self.perform(effects).await;
     }
 
     async fn drained(&mut self) {

@@ -132,6 +132,9 @@ impl Account {
             _ => None,
         });
         if let Some(why) = unknown {
+            if ends.receipts.get(name).is_some_and(|end| end == "finished") {
+                self.faults.push(format!("{name} was said to be cut off, and was delivered later: {claims:?}"));
+            }
             let (all, there) = self.unknown.entry(why.clone()).or_default();
             *all += 1;
             *there += usize::from(present);
@@ -197,7 +200,9 @@ mod tests {
     fn faults(claims: Vec<Claim>, delivered: &[&str]) -> Vec<String> {
         let book = HashMap::from([("r".to_owned(), delivered.iter().map(ToString::to_string).collect())]);
         let mut account = Account::default();
-        let receipts = HashMap::from([("r".to_owned(), "finished".to_owned())]);
+        let arrived = claims.iter().any(|claim| matches!(claim, Claim::Arrived { .. }));
+        let end = if arrived { "finished" } else { "cut_off" };
+        let receipts = HashMap::from([("r".to_owned(), end.to_owned())]);
         account.hold(&[(message("r"), claims)], &book, &Ends { receipts, ..Ends::default() });
         account.faults
     }

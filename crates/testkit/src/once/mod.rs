@@ -153,7 +153,8 @@ fn ends(socket: &Path, claims: &[(Message, Vec<Claim>)], targets: &[Target], liv
     let mut http = HttpClient::new(socket.parent().unwrap_or(socket));
     let mut ends = Ends::default();
     for (message, claims) in claims {
-        if message.typed || !claims.iter().any(|claim| matches!(claim, Claim::Arrived { .. })) {
+        let sent = |claim: &Claim| matches!(claim, Claim::Arrived { .. } | Claim::Unknown(_));
+        if message.typed || !claims.iter().any(sent) {
             continue;
         }
         let path = format!("control/receipts/{}", message.request_id);

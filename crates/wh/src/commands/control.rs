@@ -16,7 +16,7 @@ use crate::sender::{again, seconds, send};
 /// Control a session of the daemon as a member of its team: exactly once, authorised, audited
 ///
 /// Every message has a request_id; a retry with the same id is carried out once, also when the daemon was killed in between.
-/// The acknowledgement says what became of it: ok (it is with the agent), busy, not_live, not_found, timeout, rejected,
+/// The acknowledgement says what became of it: ok (the agent has it, or it is queued), busy, not_live, not_found, timeout, rejected,
 /// internal_error.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use wh_wire::control::ReceiptBody;
 
-use crate::door::DoorArguments;
+use crate::door::{DoorArguments, percent_encoded};
 use crate::failure::{Failure, with_exit_codes};
 
 /// Print what became of a message or command, by its request id
@@ -30,7 +30,7 @@ impl Receipt {
             self.door.nothing_for(&id, "wh receipt", "REQUEST_ID")?;
         }
         let door = self.door.onto(self.words.pop())?;
-        let path = format!("receipts/{}", id.replace(['/', '?', '#', '%', ' '], "_"));
+        let path = format!("receipts/{}", percent_encoded(&id));
         door.get(&path, &[])?.show(door.json, |receipt: ReceiptBody| {
             let reached = receipt.reached.iter().map(|one| format!("{}  {}\n", one.at, one.stage));
             let reason = receipt.reason.map(|reason| format!("reason: {reason}\n"));

@@ -18,7 +18,8 @@ use crate::failure::{Failure, code, with_exit_codes};
 /// Ctrl-J sends; Enter is `--key enter`. A TEXT that begins with - comes after --.
 ///
 /// To an agent's session of the daemon TEXT is a message, and needs no Enter: it goes past what a person may be writing,
-/// and the answer says how far it came.
+/// and the answer says how far it came. It reaches the model as it is, and is refused where the agent would interpret it
+/// (a leading / for Claude Code and agents of the Agent Client Protocol).
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes(
     "  wh send 'echo hello' --key enter\n  wh send a 'run the tests'\n  wh send --paste - < notes.txt\n  wh send 'once only' --request-id a1"

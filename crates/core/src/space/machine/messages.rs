@@ -40,6 +40,9 @@ pub struct QueuedMessage {
     /// When it was accepted.
     #[serde(with = "super::super::kept::nanoseconds")]
     pub at: std::time::SystemTime,
+    /// The turn that its caller was told, kept after a restart.
+    #[serde(default)]
+    pub turn: Option<TurnId>,
     /// The item that shows it, where that was stored.
     #[serde(skip)]
     pub item: Option<ItemId>,
@@ -72,7 +75,7 @@ impl Space {
         }
         let free = |agent: &ParticipantId| {
             let paused = self.state.participants.get(agent).is_some_and(|one| one.paused.is_some());
-            !paused && self.sessions.get(agent).is_some_and(Session::is_free)
+            !self.suspended && !paused && self.sessions.get(agent).is_some_and(Session::is_free)
         };
         let waits = !agents.is_empty() && !agents.iter().any(free);
         let progress = if waits { Progress::Queued } else { Progress::Done };
@@ -158,10 +161,10 @@ impl Space {
         let (mine, others) = std::mem::take(&mut self.requeued).into_iter().partition(is_for);
         self.requeued = others;
         for queued in mine {
-            let QueuedMessage { request_id, by, text, to, at, item } = queued;
+            let QueuedMessage { request_id, by, text, to, at, turn, item } = queued;
             let message = Message { text, to: to.clone(), attachments: Vec::new(), interrupt: false, literal: false };
             self.publish(Event::Receipt(Receipt::accepted(request_id.clone(), at)));
-            let turns = vec![self.turn_id()];
+            let turns = vec![turn.unwrap_or_else(|| self.turn_id())];
             let stored = item.and_then(|item| self.state.items.get(&item).cloned());
             let item = match stored {
                 Some(item) => {
@@ -175,17 +178,6 @@ impl Space {
         }
     }
 
-    /// True if a message would have to wait now.
-    pub fn would_wait(&self, to: Option<&[ParticipantId]>) -> bool {
-        let to = to.or_else(|| self.state.targets.effective());
-        let meant = |id: &ParticipantId| to.is_none_or(|to| to.contains(id));
-        let waits = |(id, session): (&ParticipantId, &Session)| {
-            let paused = self.state.participants.get(id).is_some_and(|one| one.paused.is_some());
-            meant(id) && (paused || !session.is_free())
-        };
-        self.sessions.iter().any(waits)
-    }
-
     /// True if the command is a message that no agent was given yet.
     pub fn is_queued(&self, id: &RequestId) -> bool {
         let waits = |turn: &TurnId| self.sessions.values().any(|session| session.is_waiting(turn));
@@ -197,9 +189,11 @@ impl Space {
         self.commands.iter().find(|(_, (turns, _))| turns.contains(turn)).map(|(id, _)| id)
     }
 
-    /// A message that waited has an agent now.
-    pub(super) fn handed_over(&mut self, item: &ItemId) {
-        self.move_queued(item, Progress::Done);
+    /// The agent was given the message of this turn, or will not be: one that was queued moves on.
+    pub(super) fn handed_over(&mut self, turn: &TurnId, progress: Progress) {
+        if let Some(item) = self.state.turn(turn).map(|turn| turn.prompt.clone()) {
+            self.move_queued(&item, progress);
+        }
     }
 
     /// Prompts that no agent will be given: their commands have failed.

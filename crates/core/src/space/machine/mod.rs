@@ -318,7 +318,6 @@ impl Space {
             // What is not handed over before the space ends is handed over by the next one.
             let takes = !self.suspended && self.state.participants.get(&id).is_some_and(|one| one.paused.is_none());
             if takes && let Some((prompt, order)) = self.sessions.get_mut(&id).and_then(Session::next) {
-                self.handed_over(&prompt.item);
                 self.publish(Event::TurnStarted { turn: prompt.turn, by: id.clone(), prompt: prompt.item });
                 self.effects.push(Effect::Tell(id.clone(), order));
             }
@@ -374,9 +373,11 @@ impl Space {
         let Some((request_id, (open, failed))) = of else { return };
         let request_id = request_id.clone();
         if !stage.is_last() {
+            self.handed_over(turn, Progress::Done);
             return self.reach(&request_id, stage);
         }
         open.retain(|open| open != turn);
+        let progress = if let Stage::Failed(_) = stage { Progress::Cut } else { Progress::Done };
         if matches!(stage, Stage::Failed(_)) {
             failed.get_or_insert_with(|| stage.clone());
         }
@@ -386,6 +387,7 @@ impl Space {
             self.commands.remove(&request_id);
             self.reach(&request_id, stage);
         }
+        self.handed_over(turn, progress);
     }
 
     fn receipt(&self, id: &RequestId) -> Receipt {

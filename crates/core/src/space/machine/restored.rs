@@ -22,7 +22,7 @@ impl Space {
     pub fn restore(
         name: &str,
         me: ParticipantId,
-        Left { items, queued, epoch }: Left,
+        Left { items, queued, was_running, epoch }: Left,
         notice: Option<&str>,
         now: Now,
     ) -> (Self, Vec<Effect>) {
@@ -48,6 +48,12 @@ impl Space {
             withdrawn += usize::from(was_asked);
             space.state.put_at(Arc::new(item), at, 0);
         }
+        let told = space.requeued.iter().filter_map(|queued| queued.turn.as_ref()).map(|turn| number(turn.as_str()));
+        space.counters.turns = space.counters.turns.max(told.max().unwrap_or(0));
+        if was_running {
+            space.counters.items += UNSTORED_IDS;
+            space.counters.turns += UNSTORED_IDS;
+        }
         if let Some(notice) = notice {
             let mut lines = vec![notice.to_owned()];
             match withdrawn {
@@ -62,6 +68,9 @@ impl Space {
     }
 }
 
+/// Ids that are left out after a crash: some that were given out just before it were not stored.
+const UNSTORED_IDS: u64 = 1000;
+
 /// State of an earlier life of a space.
 #[derive(Debug, Default)]
 pub struct Left {
@@ -69,6 +78,8 @@ pub struct Left {
     pub items: Vec<Item>,
     /// Messages that no agent was given, in order.
     pub queued: Vec<QueuedMessage>,
+    /// It was running when the earlier life ended, which may have given out ids that were not stored.
+    pub was_running: bool,
     /// The number of this life, so that commands without an id get one that no earlier life has given.
     pub epoch: u64,
 }
@@ -94,7 +105,8 @@ impl Counters {
     /// Goes past the numbers of an item, and of what it names.
     fn pass(&mut self, item: &Item) {
         self.items = self.items.max(number(item.id.as_str()));
-        self.turns = self.turns.max(item.turn.as_ref().map_or(0, |turn| number(turn.as_str())));
+        let turns = item.turn.iter().chain(&item.starts).map(|turn| number(turn.as_str())).max();
+        self.turns = self.turns.max(turns.unwrap_or(0));
         if let Body::Act { payload, .. } = &item.body {
             self.streams = self.streams.max(payload["stream_id"].as_str().map_or(0, number));
         }

@@ -31,11 +31,12 @@ fn ended(turn: &str) -> Report {
 fn a_message_is_queued_until_an_agent_is_given_it() {
     let mut bench = Bench::ready();
     assert!(!bench.say("r1", "one").queued);
-    assert!(bench.space.would_wait(None));
     assert!(bench.say("r2", "two").queued);
     let one = ("one".to_owned(), Progress::Done);
     assert_eq!(texts(&bench), [one.clone(), ("two".to_owned(), Progress::Queued)]);
     assert_eq!(told(&bench.report(ended("turn-1"))), ["two"]);
+    assert_eq!(texts(&bench)[1].1, Progress::Queued, "the agent does not have it yet");
+    bench.report(Report::Delivered(TurnId::from("turn-2")));
     assert_eq!(texts(&bench), [one, ("two".to_owned(), Progress::Done)]);
     assert!(!bench.space.is_queued(&id("r2")));
     assert_eq!(bench.space.command_of(&TurnId::from("turn-2")), Some(&id("r2")));
@@ -100,12 +101,13 @@ fn messages_that_waited_are_given_to_the_agent_in_order_after_a_restart() {
         text: text.to_owned(),
         to: None,
         at: SystemTime::UNIX_EPOCH,
+        turn: None,
         item: None,
     };
     // The item of the third was not stored in time.
     let items = items.into_iter().filter(|item| !matches!(&item.body, Body::Text { text, .. } if text == "three"));
     let queued = vec![queued("r2", "two"), queued("r3", "three")];
-    let left = Left { items: items.collect(), queued, epoch: 7 };
+    let left = Left { items: items.collect(), queued, was_running: false, epoch: 7 };
     let now = Now { steady: Instant::now(), time: SystemTime::UNIX_EPOCH };
     let (space, _) = Space::restore("test", me(), left, None, now);
     let mut bench = Bench { space, ..Bench::new() };
@@ -114,8 +116,8 @@ fn messages_that_waited_are_given_to_the_agent_in_order_after_a_restart() {
     bench.handle(Input::Enrol(agent(), &[]));
     assert_eq!(bench.stage("r2"), Stage::Accepted);
     assert_eq!(told(&bench.report(Report::Ready(capable()))), ["two"]);
-    assert_eq!(told(&bench.report(ended("turn-1"))), ["three"]);
-    bench.report(ended("turn-2"));
+    assert_eq!(told(&bench.report(ended("turn-3"))), ["three"]);
+    bench.report(ended("turn-4"));
     assert_eq!((bench.stage("r2"), bench.stage("r3")), (Stage::Finished, Stage::Finished));
     assert_eq!(texts(&bench), ["one", "two", "three"].map(|text| (text.to_owned(), done)));
     assert_eq!(bench.command(None, Command::Help).1.unwrap().unwrap().receipt.request_id.as_str(), "wh-7-1");

@@ -87,6 +87,9 @@ async fn interrupt_program(door: &Door, named: Option<Named>) -> Result<Json<Don
     if let Fate::Lost(loss) = done.fate {
         return Err(TerminalRefusal::from(loss).into());
     }
+    if !done.delivered() {
+        return Err(Fault::Unread);
+    }
     let receipt = match id {
         Some(id) => door.surface.receipt(id).await?.map(|receipt| receipt_body(&receipt)),
         None => None,

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use serde_json::{Map, Value};
-use wh_core::caller::Act;
-use wh_core::line::{self, is_shell};
+use wh_core::line;
+use wh_core::receipt::Stage;
 use wh_core::request::{Content, Request as Named, TextDigest};
 use wh_core::slash::Slash;
 use wh_core::space::ParticipantId;
@@ -42,9 +42,8 @@ pub(in crate::http) async fn message(
         .map_err(|error| Fault::Refused("Invalid JSON", error.to_string()))?;
     let id = request_id(request.request_id.as_deref())?;
     let conversation = door.conversation()?;
-    door.admit(&peer, Act::say(&request.message)).await?;
-    if is_shell(&request.message) && !request.literal && !request.allow_shell {
-        return Err(Fault::ShellNotAllowed);
+    if request.to.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Fault::Invalid("to names nobody; leave it out for the chat's targets".to_owned()));
     }
     let to: Option<Vec<ParticipantId>> =
         request.to.as_ref().map(|list| list.iter().map(|one| ParticipantId::from(one.as_str())).collect());
@@ -61,13 +60,18 @@ pub(in crate::http) async fn message(
         }
         _ => Content::Line(request.message.trim()),
     };
+    line::check_shell(&asked, request.allow_shell).map_err(Fault::Line)?;
+    door.admit(&peer, line::act(&asked)).await?;
     let named = id.map(|id| Named::new(id, SENDER, &content));
     let Done { receipt, duplicate, lines, .. } = run_line(conversation, named, asked).await?;
+    let failure = if let Stage::Failed(failure) = &receipt.stage { Some(failure) } else { None };
     Ok(Json(MessageBody {
         status: "Message submitted".to_owned(),
         request_id: receipt.request_id.as_str().to_owned(),
         turn: receipt.turn.as_ref().map(ToString::to_string),
         stage: stage_name(&receipt.stage).to_owned(),
+        reason: failure.map(|failure| failure.words.clone()),
+        code: failure.map(|failure| failure.reason.code().to_owned()),
         duplicate,
         lines,
     }))
@@ -118,4 +122,45 @@ fn said(state: &SpaceState, most: usize, details: bool) -> Vec<HistoryEntry> {
     let mut last: Vec<HistoryEntry> = state.items.iter().rev().filter_map(|item| entry(item)).take(most).collect();
     last.reverse();
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::SystemTime;
+
+    use wh_core::space::extent::Extent;
+
+    use super::*;
+
+    fn item(id: &str, progress: Progress, extent: Option<Extent>) -> Arc<Item> {
+        Arc::new(Item {
+            id: id.into(),
+            from: "human".into(),
+            to: None,
+            turn: None,
+            at: SystemTime::UNIX_EPOCH,
+            body: ItemBody::Text { text: id.to_owned(), attachments: Vec::new() },
+            progress,
+            extent,
+            listed: Vec::new(),
+            starts: vec!["turn-1".into()],
+        })
+    }
+
+    #[test]
+    fn the_history_has_what_was_handed_over_and_marks_what_it_has_cut() {
+        let mut state = SpaceState::new("test", "human".into());
+        state.put(item("whole", Progress::Done, None));
+        state.put(item("cut", Progress::Done, Some(Extent { shown: 3, whole: 300 })));
+        state.put(item("queued", Progress::Queued, None));
+        state.put(item("never sent", Progress::Cut, None));
+        let history = said(&state, usize::MAX, false);
+        let texts: Vec<&str> = history.iter().map(|entry| entry.text.as_str()).collect();
+        assert_eq!(texts, ["whole", "cut"]);
+        assert_eq!(history[1].extent, Some(ExtentBody { shown: 3, whole: 300 }));
+        assert_eq!((&history[0].id, history[0].turns.len()), (&None, 0));
+        let details = said(&state, 1, true);
+        assert_eq!((details[0].id.as_deref(), &details[0].turns[..]), (Some("cut"), &["turn-1".to_owned()][..]));
+    }
 }

@@ -65,7 +65,14 @@ impl Model {
         if known.len() == MOST {
             return Err(StoreError::Full { what: "requests", most: MOST as u64 });
         }
-        let entry = Entry { fingerprint: print.to_string(), at: at(1), epoch, state: State::Pending, receipt: None };
+        let entry = Entry {
+            fingerprint: print.to_string(),
+            at: at(1),
+            epoch,
+            state: State::Pending,
+            receipt: None,
+            queued: false,
+        };
         known.insert(key, (entry, now));
         Ok(Begun::New)
     }

@@ -23,6 +23,7 @@ async fn of_many_who_begin_the_same_request_one_hears_that_it_is_new() {
                     epoch: 1,
                     state: State::Pending,
                     receipt: None,
+                    queued: false,
                 };
                 assert_eq!(entry, known);
             }
@@ -91,6 +92,7 @@ async fn what_was_pending_is_cut_off_in_the_next_life_and_stays_so() {
         epoch: 1,
         state: State::CutOff { epoch: 2 },
         receipt: None,
+        queued: false,
     };
     assert_eq!(store.begin(key("pending"), "print", at(9)).await.unwrap(), Begun::Known(known.clone()));
     assert!(!store.undo(key("pending")).await.unwrap());

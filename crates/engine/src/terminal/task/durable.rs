@@ -22,6 +22,8 @@ use crate::store::{Begun, Durable, StoreError};
 pub(super) struct StoredCommands {
     ledger: SessionLedger,
     beginning: Beginning<Request>,
+    /// Retries of commands that are being begun.
+    repeated: HashMap<RequestId, Vec<Request>>,
     /// Commands of this life without a result.
     open: HashSet<RequestId>,
     /// Tickets of commands that were begun, until they are answered.
@@ -35,6 +37,7 @@ impl StoredCommands {
         Self {
             ledger,
             beginning: Beginning::default(),
+            repeated: HashMap::new(),
             open: HashSet::new(),
             tickets: HashMap::new(),
             settling: HashMap::new(),
@@ -59,7 +62,12 @@ impl Task {
             // This life knows it: its retry is answered by the machine.
             Some(named) if !waits && self.keeper.session.receipt(&named.id, Instant::now()).is_some() => Some(request),
             Some(named) => {
-                let begin = stored.ledger.begin(named, None);
+                if let Some(repeated) = stored.repeated.get_mut(&named.id) {
+                    repeated.push(request);
+                    return None;
+                }
+                stored.repeated.insert(named.id.clone(), Vec::new());
+                let begin = stored.ledger.begin(named);
                 stored.beginning.push(request, begin);
                 None
             }
@@ -72,6 +80,18 @@ impl Task {
     }
 
     pub(super) async fn begun(&mut self, (request, begun): BegunCommand<Request>) {
+        let id = request.named().map(|named| named.id.clone());
+        self.entered(request, begun).await;
+        // If it was refused, it is being taken back: the next of the same id is begun after that.
+        let repeated = id.and_then(|id| self.stored.as_mut()?.repeated.remove(&id)).unwrap_or_default();
+        for request in repeated {
+            if let Some(request) = self.begin(request) {
+                self.carry_out(request, None).await;
+            }
+        }
+    }
+
+    async fn entered(&mut self, request: Request, begun: Option<Result<Begun, StoreError>>) {
         let Some((stored, named)) = self.stored.as_mut().zip(request.named()) else {
             return self.carry_out(request, None).await;
         };
@@ -140,7 +160,7 @@ impl Task {
             (Err(_), _) => {
                 stored.open.remove(&id);
                 let undo = ledger.take_back(&id);
-                Box::pin(async move { undo.await.map(drop) })
+                Box::pin(async move { ledger.taken_back(undo, id).await })
             }
             (Ok(_), Some((commit, receipt))) => Box::pin(async move { ledger.settled(commit, receipt).await }),
             (Ok(_), None) => return reply,
@@ -151,6 +171,7 @@ impl Task {
             let Ok(answer) = answer else { return };
             let _ = reply.send(match (answer, stored) {
                 (Ok(_), Err(error)) => Err(Refusal::ResultNotStored(error.to_string())),
+                (Err(refusal), Err(error)) => Err(Refusal::ResultNotStored(format!("{refusal}; {error}"))),
                 (answer, _) => answer,
             });
         });
@@ -163,7 +184,12 @@ impl Task {
         match (&self.stored, here) {
             (Some(stored), None) => {
                 let ledger = stored.ledger.clone();
-                tokio::spawn(async move { reply.send(ledger.stored_receipt(&id).await.ok().flatten()) });
+                tokio::spawn(async move {
+                    // Without an answer the caller knows that it is not known.
+                    if let Ok(receipt) = ledger.stored_receipt(&id).await {
+                        let _ = reply.send(receipt);
+                    }
+                });
             }
             (_, here) => drop(reply.send(here.map(|taken| self.identity.clock.receipt(&id, taken)))),
         }

@@ -56,7 +56,7 @@ impl Task {
     pub(super) fn look_at_input(&mut self) -> Vec<Effect> {
         let unread = self.terminal.unread().map(unread_input).unwrap_or_else(|error: io::Error| {
             debug!(%error, "the terminal does not tell what is unread");
-            UnreadInput { bytes: 0, signals: true, runs: false }
+            UnreadInput { bytes: 1, signals: false, runs: true }
         });
         self.keeper.handle(Input::Unread(unread), Instant::now())
     }

@@ -37,6 +37,12 @@ fn killed_with_messages_queued(house: &mut House, session: &Session, slow: &str)
     assert!(!said(house, session).iter().any(|text| text.contains("mark-")), "nothing of that was handed over");
     house.kill();
     house.start();
+    // While the session is being restored, what is queued is neither lost nor cut off.
+    eventually("the session is back", || {
+        let ack = house.control(&third);
+        assert!(ack["result"] == "ok" || ack["result"] == "busy", "{ack}");
+        (ack["result"] == "ok").then_some(())
+    });
     for id in ["one", "two", "three"] {
         let receipt = house.receipt(session, id);
         assert_eq!(receipt["stage"], "finished", "{receipt}");
@@ -92,6 +98,21 @@ fn stopped_with_a_message_queued(house: &mut House, session: &Session, slow: &st
 }
 
 #[test]
+fn a_refused_command_is_refused_to_all_who_retry_it_at_once() {
+    let house = House::new();
+    let session = house.create(json!({ "command": ["cat"], "name": "cat" }));
+    let input = format!("/sessions/{}/control/send_input", session.id);
+    let click = json!({ "mouse": { "action": "press", "x": 1, "y": 1 }, "request_id": "same" });
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..12).map(|_| scope.spawn(|| house.post(&input, click.clone()).status)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(statuses, [409; 12], "the program wants no mouse events");
+    let typed = house.post(&input, json!({ "text": "x", "request_id": "same" }));
+    assert_eq!((typed.status, typed.json()["duplicate"].clone()), (200, json!(false)), "the id is free");
+}
+
+#[test]
 fn what_was_typed_into_a_program_is_known_after_it_was_lost() {
     let mut house = House::new();
     let session = house.create(json!({ "command": ["cat"], "name": "cat" }));
@@ -133,7 +154,7 @@ fn the_model_is_told_once(lab: &Lab, agent: &str, mode: Option<&str>) {
         .collect();
     assert_eq!((marks.len(), order), (3, vec![true; 3]), "{prompts:?}");
     let slow = prompts.iter().filter(|text| text.contains("slow: 600")).count();
-    assert_eq!(slow, 1, "what was cut off is not sent again: {prompts:?}");
+    assert!(slow <= 1, "what was cut off is not sent again: {prompts:?}");
     // Another restart of Gemini CLI takes another minute.
     if agent != "gemini" {
         stopped_with_a_message_queued(&mut house, &session, "slow: 700");

@@ -88,6 +88,8 @@ fn a_message_does_what_typing_it_would_do_unless_it_is_literal() {
     assert_eq!(code(json!({ "message": "/ui nonsense" })), (400, "invalid_command".to_owned()));
     assert_eq!(code(json!({ "message": "{\"kind\": \"bogus/x\"}" })), (400, "invalid_envelope".to_owned()));
     assert_eq!(code(json!({ "message": " !ls" })), (409, "shell_not_allowed".to_owned()));
+    let hidden = r#"{"kind": "chat", "payload": {"text": "!ls"}}"#;
+    assert_eq!(code(json!({ "message": hidden })), (409, "shell_not_allowed".to_owned()));
     assert_eq!(code(json!({ "message": "!ls", "allow_shell": true })).0, 200);
     assert_eq!(code(json!({ "message": "/help me", "literal": true })).0, 200);
     eventually("the agent was told", || {
@@ -136,16 +138,4 @@ fn an_id_belongs_to_one_command_of_the_ui_or_of_the_conversation() {
     // What was refused has used nothing up.
     assert_eq!(code("/message", json!({ "message": "/nosuch", "request_id": "free" })).0, 404);
     assert_eq!(code("/control/send_input", json!({ "text": "y", "request_id": "free" })).0, 200);
-}
-
-#[test]
-fn the_history_marks_what_it_has_cut() {
-    let wh = space();
-    let text = format!("long {}", "x".repeat(230_000));
-    assert_eq!(ask(&wh, &text)["stage"], "finished");
-    let history = wh.get("/history").json();
-    for entry in history.as_array().unwrap() {
-        let (shown, whole) = (entry["extent"]["shown"].as_u64().unwrap(), entry["extent"]["whole"].as_u64().unwrap());
-        assert!(shown < whole && whole >= 230_005, "{shown} of {whole}, {}", entry["role"]);
-    }
 }
