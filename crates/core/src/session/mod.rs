@@ -440,4 +440,6 @@ impl Session {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,77 @@
+//! Properties of request ids in a terminal session: under one id at most one text is typed, and whoever repeats it gets its
+//! result.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::request::Content;
+
+/// How long an id is remembered, in seconds.
+const REMEMBERED: u64 = 600;
+
+struct Blank;
+
+impl View for Blank {
+    fn text(&self) -> String {
+        String::new()
+    }
+
+    fn cursor(&self) -> (u16, u16) {
+        (0, 0)
+    }
+
+    fn title(&self) -> Option<String> {
+        None
+    }
+
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+}
+
+proptest! {
+    #[test]
+    fn under_one_id_at_most_one_text_is_typed_and_others_are_refused(
+        steps in proptest::collection::vec((0..3u8, 0..2u8, 0..2u8, 0..400u64, any::<bool>()), 1..60),
+    ) {
+        let start = Instant::now();
+        let (mut session, mut clock, mut ticket) = (Session::new(start), 0, 0);
+        let mut typed: HashMap<u8, (u64, u8, u8)> = HashMap::new();
+        for (id, sender, text, after, reads) in steps {
+            clock += after;
+            ticket += 1;
+            let now = start + Duration::from_secs(clock);
+            let words = format!("text {text}");
+            let sender_name = format!("sender {sender}");
+            let name = RequestId::new(format!("r{id}")).unwrap();
+            let request = Request::new(name, &sender_name, &Content::text(&words));
+            let command = Command::Type { bytes: words.clone().into_bytes(), answer: AnswerAt::Offered };
+            let effects = session.handle(Input::Command(Ticket(ticket), Some(request), command), now, &Blank);
+            let writes = effects.iter().filter(|effect| matches!(effect, Effect::Write(_))).count();
+            let answer = effects.iter().find_map(|effect| match effect {
+                Effect::Answer(_, answer) => Some(answer.clone()),
+                _ => None,
+            });
+            match typed.get(&id).filter(|(at, ..)| clock - at < REMEMBERED) {
+                Some((_, by, first)) if (*by, *first) == (sender, text) => {
+                    prop_assert_eq!(writes, 0);
+                    prop_assert!(answer.unwrap().unwrap().duplicate);
+                }
+                Some(_) => {
+                    prop_assert_eq!(writes, 0);
+                    prop_assert_eq!(answer, Some(Err(Refusal::RequestIdReused)));
+                }
+                None => {
+                    prop_assert_eq!(writes, 1);
+                    typed.insert(id, (clock, sender, text));
+                    // What the terminal has not taken waits; that changes nothing for a retry.
+                    let left = if reads { 0 } else { words.len() };
+                    session.handle(Input::Offered(left), now, &Blank);
+                    session.handle(Input::Wrote(0), now, &Blank);
+                }
+            }
+        }
+    }
+}
