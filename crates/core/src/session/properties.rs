@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::request::Content;
 
-/// How long an id is remembered, in seconds.
+/// Lifetime of an id, in seconds.
 const REMEMBERED: u64 = 600;
 
 struct Blank;

@@ -239,3 +239,39 @@ async fn a_job_that_fails_leaves_those_beside_it_alone() {
         assert_eq!(store.lookup(key(number)).await.unwrap().is_some(), begun.contains(&number), "{number}");
     }
 }
+
+#[tokio::test]
+async fn a_request_whose_receipt_is_not_final_does_not_expire_and_its_newest_receipt_stays() {
+    let bench = Bench::new();
+    let (store, time) = (bench.open(), bench.limits.remembered);
+    store.begin(key("r"), "", at(1)).await.unwrap();
+    store.settle(key("r"), "ok", None, Some("delivered".to_owned()), true, at(2)).await.unwrap();
+    bench.wait(time * 3);
+    assert!(store.lookup(key("r")).await.unwrap().is_some(), "its turn still runs");
+    store.note_receipt(key("r"), "finished".to_owned()).await.unwrap();
+    store.settle(key("r"), "ok", None, Some("delivered".to_owned()), true, at(3)).await.unwrap();
+    bench.wait(time - Duration::from_millis(1));
+    assert_eq!(store.lookup(key("r")).await.unwrap().unwrap().receipt.as_deref(), Some("finished"));
+    bench.wait(Duration::from_millis(1));
+    assert_eq!(store.lookup(key("r")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn queued_messages_of_living_sessions_wait_in_order_and_others_are_cut_off() {
+    let bench = Bench::new();
+    let store = bench.open();
+    store.put_session(record("session", "one")).await.unwrap();
+    let gone = Key { session: "gone".to_owned(), ..key("lost") };
+    for one in [key("first"), key("second"), key("urgent"), gone.clone()] {
+        let first = one.request == "urgent";
+        store.begin(one.clone(), "", at(1)).await.unwrap();
+        store.enqueue(one.clone(), one.request.clone(), first).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let store = bench.open();
+    assert!(store.lookup(key("first")).await.unwrap().unwrap().queued);
+    assert_eq!(store.lookup(gone).await.unwrap().unwrap().state, State::CutOff { epoch: 2 });
+    let queued = store.queued("team", "session", "agent").await.unwrap();
+    let messages: Vec<&str> = queued.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(messages, ["urgent", "first", "second"]);
+}
