@@ -46,6 +46,9 @@ pub(super) struct ClaudeProtocol {
     slash: Option<String>,
     /// The call that a command of Claude Code's own answers once it has begun.
     command: Option<u64>,
+    /// A call and its command, held back until Claude Code says that it is idle: it does so some time after the result
+    /// of a turn.
+    held: Option<(u64, String)>,
     /// It says whether it works; versions that do not are taken at their results.
     says: bool,
 }
@@ -70,6 +73,7 @@ impl ClaudeProtocol {
             current: None,
             slash: None,
             command: None,
+            held: None,
             says: false,
         }
     }
@@ -80,9 +84,17 @@ impl ClaudeProtocol {
 
     /// Has Claude Code carry out a command of its own, as a person would type it.
     pub(super) fn own_command(&mut self, id: u64, command: &str, now: Now<'_>, steps: &mut Steps<Self>) {
-        if now.busy {
+        if now.working || now.prompted || self.held.is_some() {
             return steps.called(id, Err(format!("{TITLE} is at work; interrupt it, or wait")));
         }
+        if now.busy {
+            self.held = Some((id, command.to_owned()));
+            return;
+        }
+        self.send_command(id, command, steps);
+    }
+
+    fn send_command(&mut self, id: u64, command: &str, steps: &mut Steps<Self>) {
         self.command = Some(id);
         steps.push(Step::OwnWork);
         let content = protocol::UserContent::Text(command.to_owned());
@@ -105,6 +117,12 @@ impl ClaudeProtocol {
         // The result of a prompt is still to come.
         if now.turn.is_none() && now.working {
             steps.ended(if now.interrupted { Outcome::Cancelled } else { Outcome::Completed });
+        }
+        // It comes before prompts that wait.
+        match self.held.take() {
+            Some((id, _)) if now.interrupted => steps.called(id, Err("interrupted".to_owned())),
+            Some((id, command)) => self.send_command(id, &command, steps),
+            None => {}
         }
         steps.push(Step::Occupied(false));
     }
@@ -140,6 +158,7 @@ impl ClaudeProtocol {
         self.keep_choices();
         self.paid = self.usage.cost.unwrap_or(self.paid);
         (self.current, self.slash, self.command, self.connection) = (None, None, None, None);
+        self.held = None;
         self.says = false;
     }
 }

@@ -195,6 +195,37 @@ async fn a_prompt_that_waits_for_it_is_cancelled_by_an_interrupt() {
 }
 
 #[tokio::test]
+async fn a_command_of_its_own_waits_until_it_is_idle_and_comes_before_prompts() {
+    let mut run =
+        Run::new(&format!("{LINGERS}; next; state running; state idle; next; state running; init; result; rest")).await;
+    run.prompt("t1").await;
+    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    run.order(Order::Call { id: 1, call: Call::Clear }).await;
+    run.order(Order::Call { id: 2, call: Call::Clear }).await;
+    run.until(|report| matches!(report, Report::Called(2, Err(_)))).await;
+    run.prompt("t2").await;
+    run.touch("rests");
+    run.until(|report| matches!(report, Report::Called(1, Ok(_)))).await;
+    assert_eq!(run.ended("t2").await, Outcome::Completed);
+    let said: Vec<Value> = run.heard().into_iter().filter(|one| one["type"] == "user").collect();
+    let said: Vec<&str> = said.iter().map(|one| one["message"]["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["say t1", "/clear", "say t2"]);
+}
+
+#[tokio::test]
+async fn a_command_that_waits_until_it_is_idle_is_dropped_by_an_interrupt() {
+    let mut run = Run::new(&format!("{LINGERS}; rest")).await;
+    run.prompt("t1").await;
+    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    run.order(Order::Call { id: 1, call: Call::Clear }).await;
+    run.order(Order::Interrupt).await;
+    run.touch("rests");
+    run.until(|report| matches!(report, Report::Called(1, Err(_)))).await;
+    let said = run.heard().into_iter().filter(|one| one["type"] == "user").count();
+    assert_eq!(said, 1, "the command was never sent");
+}
+
+#[tokio::test]
 async fn a_prompt_that_waits_for_it_fails_when_a_new_conversation_is_begun() {
     let mut run = Run::new(&format!("[ -e rests ] && {{ hello; rest; }}; {LINGERS}; rest")).await;
     run.prompt("t1").await;
