@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::event::{Cursor, FellOut, Numbered};
 use wh_core::receipt::Receipt;
@@ -12,6 +13,7 @@ use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Event, StreamFrame};
 use wh_core::space::extent::{NoPiece, Piece};
 use wh_core::space::item::Item;
+use wh_core::space::query::{EnvelopeFilter, Envelopes, ParticipantView, Query, QueryAnswer, Revision, Said};
 use wh_core::space::roster::{AgentCard, Ask, ConversationCard, Told};
 use wh_core::space::state::{Gauges, State};
 use wh_core::space::{ItemId, ParticipantId};
@@ -45,8 +47,13 @@ pub enum SpaceRequest {
     },
     /// The space is about to end, and a later one goes on with it: messages that wait are not given up.
     Suspend,
-    /// Look at the state, where it is.
-    Look(Box<dyn FnOnce(&State) + Send>),
+    /// A question about the state.
+    Query {
+        /// The question.
+        query: Query,
+        /// The way back.
+        reply: oneshot::Sender<QueryAnswer>,
+    },
     /// Watch: the state, where the journal stands, and how to hear of more.
     Watch(oneshot::Sender<SpaceWatch>),
     /// What happened after a cursor, and what has grown after a revision.
@@ -84,7 +91,7 @@ impl fmt::Debug for SpaceRequest {
             Self::Command { .. } => "Command",
             Self::Receipt { .. } => "Receipt",
             Self::Suspend => "Suspend",
-            Self::Look(_) => "Look",
+            Self::Query { .. } => "Query",
             Self::Watch(_) => "Watch",
             Self::Updates { .. } => "Updates",
             Self::Roster(_) => "Roster",
@@ -95,7 +102,7 @@ impl fmt::Debug for SpaceRequest {
 }
 
 /// When a command is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Until {
     /// Once it is accepted, and stored where commands are.
     #[default]
@@ -152,7 +159,7 @@ pub struct SpaceWatch {
 }
 
 /// Rings with every change of a space. Only the newest counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pulse {
     /// Another one each time.
     pub beat: u64,
@@ -161,7 +168,7 @@ pub struct Pulse {
 }
 
 /// What a watcher has missed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Updates {
     /// Events, in order.
     pub events: Vec<Arc<Numbered<Event>>>,
@@ -188,6 +195,11 @@ impl Space {
         let (reply, answer) = oneshot::channel();
         self.0.send(request(reply)).await.map_err(|_| Gone)?;
         answer.await.map_err(|_| Gone)
+    }
+
+    /// Passes on a request with the way back for its answer. Requests are served in the order in which they are passed.
+    pub async fn pass(&self, request: SpaceRequest) -> Result<(), Gone> {
+        self.0.send(request).await.map_err(|_| Gone)
     }
 
     /// Asks for something, as this participant. The outer error: nobody is there to answer.
@@ -220,14 +232,56 @@ impl Space {
         let _ = self.0.send(SpaceRequest::Suspend).await;
     }
 
-    /// Looks at the state where it is, without copying it. What `look` does keeps everybody else waiting.
-    pub async fn look<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> Result<T, Gone> {
-        self.ask(|reply| {
-            SpaceRequest::Look(Box::new(move |state| {
-                let _ = reply.send(look(state));
-            }))
-        })
-        .await
+    async fn query(&self, query: Query) -> Result<QueryAnswer, Gone> {
+        self.ask(|reply| SpaceRequest::Query { query, reply }).await
+    }
+
+    /// The number of the state.
+    pub async fn revision(&self) -> Result<Revision, Gone> {
+        match self.query(Query::Revision).await? {
+            QueryAnswer::Revision(revision) => Ok(revision),
+            _ => Err(Gone),
+        }
+    }
+
+    /// The status and the choices of a participant; `None` if nobody has this name.
+    pub async fn participant(&self, id: ParticipantId) -> Result<Option<ParticipantView>, Gone> {
+        match self.query(Query::Participant(id)).await? {
+            QueryAnswer::Participant(view) => Ok(view),
+            _ => Err(Gone),
+        }
+    }
+
+    /// The open questions, oldest first.
+    pub async fn questions(&self) -> Result<Vec<Arc<Item>>, Gone> {
+        match self.query(Query::Questions).await? {
+            QueryAnswer::Questions(questions) => Ok(questions),
+            _ => Err(Gone),
+        }
+    }
+
+    /// Envelopes, by a filter.
+    pub async fn envelopes(&self, filter: EnvelopeFilter) -> Result<Envelopes, Gone> {
+        match self.query(Query::Envelopes(filter)).await? {
+            QueryAnswer::Envelopes(envelopes) => Ok(envelopes),
+            _ => Err(Gone),
+        }
+    }
+
+    /// The state without its history, and envelopes by a filter, of one moment.
+    pub async fn outline(&self, filter: EnvelopeFilter) -> Result<(State, Envelopes), Gone> {
+        match self.query(Query::Outline(filter)).await? {
+            QueryAnswer::Outline(state, envelopes) => Ok((*state, envelopes)),
+            _ => Err(Gone),
+        }
+    }
+
+    /// The newest texts of people and agents, at most this many, oldest first.
+    pub async fn history(&self, most: usize) -> Result<Vec<Said>, Gone> {
+        match self.query(Query::History(most)).await? {
+            QueryAnswer::History(said) => Ok(said),
+            _ => Err(Gone),
+        }
     }
 
     /// The state and its bell, of one moment.

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 use crate::space;
 use crate::terminal::{Exit, Size};
 
@@ -67,7 +69,7 @@ pub enum Notice {
 }
 
 /// Which run of an engine: numbers of one run mean nothing in another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Epoch(Arc<str>);
 
 impl Epoch {
@@ -84,7 +86,7 @@ impl fmt::Display for Epoch {
 }
 
 /// How far somebody has seen: everything up to and including this number.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
     /// Of which run.
     pub epoch: Epoch,
@@ -115,7 +117,7 @@ impl FromStr for Cursor {
 }
 
 /// An event with its number and time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbered<E = Event> {
     /// Its number: one more than that of the event before.
     pub seq: u64,
@@ -126,7 +128,7 @@ pub struct Numbered<E = Event> {
 }
 
 /// Why somebody cannot go on from where they were: their next event is no longer kept, or is of another run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FellOut;
 
 /// The newest events of a run.

@@ -112,17 +112,10 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
 /// What its conversation says of it.
 async fn converse(session: &Session, summary: &mut SessionSummary) {
     let (Some(conversation), Some(agent)) = (&session.conversation, session.agent()) else { return };
-    let id = ParticipantId::from(agent);
-    let looked = conversation.space.look(move |state| {
-        let participant = state.participants.get(&id)?;
-        let capabilities = std::sync::Arc::clone(&participant.capabilities);
-        Some((participant.session.clone(), capabilities, state.questions().count()))
-    });
-    let Ok(Some((status, capabilities, questions))) = looked.await else { return };
-    summary.model.clone_from(&capabilities.model);
-    summary.mode.clone_from(&capabilities.mode);
-    summary.questions = questions as u64;
-    if let Some(status) = status {
+    let Ok(Some(view)) = conversation.space.participant(ParticipantId::from(agent)).await else { return };
+    (summary.model, summary.mode) = (view.model, view.mode);
+    summary.questions = view.open_questions as u64;
+    if let Some(status) = view.status {
         summary.status.state = status.activity.name().to_owned();
         summary.status.evidence = status.evidence.name().to_owned();
         summary.status.since = iso(status.since);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::RequestId;
@@ -32,7 +33,7 @@ impl TextDigest {
 }
 
 /// A yes or no that names no option of its question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Decision {
     /// Yes.
     Approve,
@@ -111,7 +112,7 @@ impl<'a> Content<'a> {
 
 /// Digest of who asks and of what is asked for. It means the same in every version and after every restart; when a
 /// command was sent, and how often, does not matter.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 
 impl fmt::Debug for Fingerprint {
@@ -176,7 +177,7 @@ impl Fingerprint {
 }
 
 /// A command's id, and the digest of what it asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The caller's id for it.
     pub id: RequestId,

@@ -1,5 +1,6 @@
 //! What a door asks of a space, and why it may be refused.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::harness::Call;
@@ -12,7 +13,7 @@ use crate::receipt::Receipt;
 use crate::request::Decision;
 
 /// What a door asks of a space.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Say something; to the chat targets unless it names its own.
     Say {
@@ -100,7 +101,7 @@ pub enum Command {
 }
 
 /// What an agent is to use from now on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Setting {
     /// This model.
     Model(String),
@@ -109,7 +110,7 @@ pub enum Setting {
 }
 
 /// What to do about the chat targets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
     /// Say what they are.
     Show,
@@ -120,7 +121,7 @@ pub enum Target {
 }
 
 /// Which of those that wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Selector {
     /// All of them.
     All,
@@ -129,7 +130,7 @@ pub enum Selector {
 }
 
 /// A command was carried out, or is under way.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     /// How far it is.
     pub receipt: Receipt,
@@ -154,7 +155,7 @@ impl Command {
 }
 
 /// Why a command was not carried out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
     /// There is nothing in it.
     #[error("the message is empty")]

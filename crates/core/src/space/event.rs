@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use super::harness::{Capabilities, Outcome, Tool, Usage};
 use super::item::Item;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipt;
 
 /// Something that happened in a space.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// Somebody takes part.
     Joined(ParticipantId, Role),
@@ -81,7 +83,7 @@ impl Event {
 }
 
 /// What a turn came to.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// How long it took.
     pub duration: Duration,
@@ -92,7 +94,7 @@ pub struct Tally {
 }
 
 /// What a participant is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// A person.
     Human,
@@ -103,7 +105,7 @@ pub enum Role {
 }
 
 /// How a session fares, what says so, and since when.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// How.
     pub activity: Activity,
@@ -114,7 +116,7 @@ pub struct Status {
 }
 
 /// How a session fares.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
     /// The agent is being started.
     Starting,
@@ -153,7 +155,7 @@ impl Activity {
 }
 
 /// What says how a session fares, the most trusted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// The agent's own protocol.
     Protocol,
@@ -181,7 +183,7 @@ impl Evidence {
 }
 
 /// A message that somebody should acknowledge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
     /// The message.
     pub item: ItemId,
@@ -194,7 +196,7 @@ pub struct Acknowledgement {
 }
 
 /// A pause.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
     /// Who asked for it.
     pub by: ParticipantId,
@@ -205,7 +207,7 @@ pub struct Pause {
 }
 
 /// Which chat targets: the first of these that is set holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     /// Chosen for now.
     Override,
@@ -216,7 +218,7 @@ pub enum Scope {
 }
 
 /// Something that came through a stream.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamFrame {
     /// Which stream.
     pub stream: StreamId,

@@ -28,7 +28,7 @@ impl std::fmt::Display for Extent {
 }
 
 /// A part of an item as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// Where it begins, in bytes.
     pub offset: u64,
@@ -41,7 +41,7 @@ pub struct Piece {
 }
 
 /// Why a part of an item cannot be had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum NoPiece {
     /// There is no such item.
     #[error("there is no item of this id")]

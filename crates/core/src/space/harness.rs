@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::extent::Extent;
@@ -66,7 +67,7 @@ pub enum Deed {
 }
 
 /// Something that only some agents can do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Call {
     /// Do nothing until told otherwise.
     Pause {
@@ -119,7 +120,7 @@ pub enum Call {
 }
 
 /// What an agent can do, as the running one says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Capabilities {
     /// Turns can be interrupted.
     pub interrupts: bool,
@@ -140,7 +141,7 @@ pub struct Capabilities {
 }
 
 /// Something that can be chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// Its id.
     pub id: String,
@@ -149,7 +150,7 @@ pub struct Named {
 }
 
 /// What something has cost.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens in context.
     pub context_tokens: Option<u64>,
@@ -164,7 +165,7 @@ pub struct Usage {
 }
 
 /// How a turn ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// As it should.
     Completed,
@@ -175,7 +176,7 @@ pub enum Outcome {
 }
 
 /// A tool that an agent has.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name.
     pub name: String,

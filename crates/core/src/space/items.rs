@@ -6,6 +6,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 use super::envelope;
 use super::item::{Item, Progress};
 use super::name::ItemId;
@@ -19,8 +21,9 @@ pub const MOST_BYTES: usize = 256 * 1024 * 1024;
 /// Resolution of the times at which envelopes are listed: that of the times that the HTTP API writes.
 const LISTING_STEP: Duration = Duration::from_millis(1);
 
-/// The items of a conversation.
-#[derive(Debug, Clone)]
+/// The items of a conversation. Serialised as a [`Listed`]; the indexes are made again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub struct Items {
     kept: VecDeque<Arc<Item>>,
     /// How many went: the number of the first that is kept.
@@ -201,6 +204,31 @@ impl Items {
             return Err("an envelope is not listed, or is left over".to_owned());
         }
         if self.numbers.len() == self.kept.len() { Ok(()) } else { Err("an id is left over".to_owned()) }
+    }
+}
+
+/// The serialised form of [`Items`].
+#[derive(Serialize, Deserialize)]
+struct Listed {
+    dropped: u64,
+    newest: SystemTime,
+    items: Vec<Arc<Item>>,
+}
+
+impl From<Items> for Listed {
+    fn from(items: Items) -> Self {
+        Self { dropped: items.dropped, newest: items.newest, items: items.kept.into() }
+    }
+}
+
+impl From<Listed> for Items {
+    fn from(listed: Listed) -> Self {
+        let mut items = Self { dropped: listed.dropped, newest: listed.newest, ..Self::default() };
+        for item in listed.items {
+            let at = item.at;
+            items.put(item, at, 0);
+        }
+        items
     }
 }
 

@@ -14,6 +14,7 @@ pub mod machine;
 mod name;
 #[cfg(test)]
 mod properties;
+pub mod query;
 pub mod question;
 pub mod roster;
 mod session;

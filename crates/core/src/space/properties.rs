@@ -165,6 +165,11 @@ proptest! {
         prop_assert_eq!(&state.acknowledgements, &copy.acknowledgements);
         prop_assert_eq!(&state.participants, &copy.participants);
         prop_assert_eq!(&state.frames, &copy.frames);
+        // A copy in another process begins with the serialised state, without the receipts.
+        let read: State = serde_json::from_str(&serde_json::to_string(state).unwrap()).unwrap();
+        read.check().map_err(TestCaseError::fail)?;
+        prop_assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(state).unwrap());
+        prop_assert_eq!(envelopes(&read), envelopes(state));
     }
 
     #[test]

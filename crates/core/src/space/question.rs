@@ -166,7 +166,7 @@ pub enum Closing {
 }
 
 /// An answer that the question does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum WrongAnswer {
     /// There is no such option.
     #[error("the question has no option {given:?}; it has {known}")]

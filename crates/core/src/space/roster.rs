@@ -6,8 +6,10 @@ mod lines;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 /// An agent that could take part, or does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCard {
     /// What it is chosen by, and its name as a participant.
     pub id: String,
@@ -28,7 +30,7 @@ pub struct AgentCard {
 }
 
 /// What an agent can do, as far as that is known without starting one. `None`: only the running one tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Abilities {
     /// What it says comes while it is said.
     pub streaming: Option<bool>,
@@ -66,7 +68,7 @@ impl Abilities {
 }
 
 /// Whether somebody is logged in with an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginState {
     /// It needs no login.
     NotNeeded,
@@ -82,7 +84,7 @@ pub enum LoginState {
 }
 
 /// A conversation that an agent keeps, and that can be gone on with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationCard {
     /// Its id: ours. What the agent calls it stays with whoever asked the agent.
     pub id: String,
@@ -95,7 +97,7 @@ pub struct ConversationCard {
 }
 
 /// What can be asked about an agent beside its conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ask {
     /// Which agents there are; about none in particular.
     Agents,
@@ -127,7 +129,7 @@ pub enum Ask {
 }
 
 /// What came of an [`Ask`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Told {
     /// The agents.
     Agents(Vec<AgentCard>),
@@ -177,7 +179,7 @@ pub enum Told {
 }
 
 /// How an agent is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusCard {
     /// What is known of it.
     pub card: AgentCard,
@@ -190,7 +192,7 @@ pub struct StatusCard {
 }
 
 /// How an agent is that takes part.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunningCard {
     /// The model in use, where it is known.
     pub model: Option<String>,
@@ -203,7 +205,7 @@ pub struct RunningCard {
 }
 
 /// A model that an agent offers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCard {
     /// What it is chosen by.
     pub id: String,
@@ -216,7 +218,7 @@ pub struct ModelCard {
 }
 
 /// An MCP server of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
     /// Its name.
     pub name: String,
@@ -227,7 +229,7 @@ pub struct McpServer {
 }
 
 /// How somebody logs in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginMethod {
     /// On a web page.
     Browser,
@@ -252,7 +254,7 @@ impl LoginMethod {
 }
 
 /// How far a login came.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LoginDone {
     /// Somebody is logged in.
     pub success: bool,
@@ -269,7 +271,7 @@ pub struct LoginDone {
 }
 
 /// What a logout came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogoutDone {
     /// Nobody is logged in any more, as far as the agent's own login goes.
     pub success: bool,

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 use super::envelope;
 use super::event::{Acknowledgement, Activity, Event, Pause, Role, Scope, Status, StreamFrame, Tally};
 use super::harness::{Capabilities, Outcome, Tool, Usage};
@@ -26,7 +28,7 @@ const MOST_STREAMS: usize = 256;
 const MOST_TURNS: usize = 10_000;
 
 /// A participant and what is known of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Participant {
     /// What it is.
     pub role: Role,
@@ -55,7 +57,7 @@ impl Participant {
 }
 
 /// A turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// Whose.
     pub by: ParticipantId,
@@ -70,7 +72,7 @@ pub struct Turn {
 }
 
 /// An open stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     /// Its id.
     pub id: StreamId,
@@ -83,7 +85,7 @@ pub struct Stream {
 }
 
 /// Whom chat goes to, by scope.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Targets {
     /// Chosen for now.
     pub chosen: Option<Vec<ParticipantId>>,
@@ -105,7 +107,7 @@ impl Targets {
 }
 
 /// What is true of a space.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct State {
     /// Its name.
     pub name: String,
@@ -126,7 +128,8 @@ pub struct State {
     pub frames: VecDeque<StreamFrame>,
     /// Whom chat goes to.
     pub targets: Targets,
-    /// What became of commands.
+    /// What became of commands. Not serialised: a copy in another process begins without them.
+    #[serde(skip)]
     pub receipts: Receipts,
     /// Envelopes so far.
     pub envelopes: u64,
@@ -135,7 +138,7 @@ pub struct State {
 }
 
 /// The few numbers of a space that others wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gauges {
     /// Envelopes so far.
     pub messages: u64,
@@ -298,6 +301,15 @@ impl State {
             self.items.growing().filter(|item| item.turn.as_ref() == Some(id)).cloned().collect();
         for item in open {
             self.put_at(Arc::new(cut((*item).clone())), at, 0);
+        }
+    }
+
+    /// Takes over turns as they are.
+    pub(super) fn keep_turns(&mut self, turns: impl Iterator<Item = (TurnId, Turn)>) {
+        for (id, turn) in turns {
+            if self.turns.insert(id.clone(), turn).is_none() {
+                self.turn_order.push_back(id);
+            }
         }
     }
 

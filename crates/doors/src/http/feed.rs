@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use wh_client::{Conversation, Gone, Look, Lost, Shown, Start, Subscription, Surface};
 use wh_core::event::{Cursor, Event, Notice, Numbered};
 use wh_core::space::ParticipantId;
+use wh_core::space::query::EnvelopeFilter;
 use wh_screen::render;
 use wh_wire::control::{EventBody, FrameBody, StreamBody};
 
@@ -103,7 +104,9 @@ impl Feed {
                 let surface = client_state(&facts);
                 // Taken a moment later: it may hold what the next events tell, and those are told as a whole.
                 let state = match &self.conversation {
-                    Some(conversation) => Box::new(space::whole_state(conversation, surface).await?),
+                    Some(conversation) => {
+                        Box::new(space::state(conversation, surface, EnvelopeFilter::default()).await?.0)
+                    }
                     None => Box::new(surface),
                 };
                 self.ready.push_back(StreamBody::Snapshot { epoch, seq, state, screen });

@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use wh_client::Facts;
 use wh_core::session::Status;
+use wh_core::space::query::EnvelopeFilter;
 use wh_wire::control::{ClientState, ExitBody, MessagesBody, SessionFacts, TerminalFacts, Ui};
 
 use super::Door;
 use super::fault::Fault;
 use super::screen::{asks_for_another, not_modified};
-use super::space::Wanted;
 use crate::time::iso;
 
 /// Messages returned unless the caller wants another number.
@@ -40,7 +40,8 @@ pub(super) async fn state(
     query: Result<Query<StateQuery>, QueryRejection>,
 ) -> Result<Response, Fault> {
     let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
-    let wanted = Wanted { limit: query.limit, since: since(query.since.as_deref())?, ..Wanted::default() };
+    let wanted =
+        EnvelopeFilter { limit: query.limit, since: since(query.since.as_deref())?, ..EnvelopeFilter::default() };
     let facts = door.surface.facts().await?;
     let surface = client_state(&facts);
     if matches!(facts.status, Status::Exited(_)) {
@@ -54,16 +55,20 @@ pub(super) async fn state(
         let unchanged = asks_for_another(&headers, &tag);
         return Ok(if unchanged { not_modified(&tag) } else { answer(tag, &surface) });
     };
-    // Decided where the conversation is, so that an unchanged state costs nobody the work of showing it.
-    let decide = move |part: u64| {
-        part.hash(&mut seed);
-        let tag = tag(&seed);
-        let unchanged = tag.as_ref().is_ok_and(|tag| asks_for_another(&headers, tag));
-        (tag, unchanged)
+    let tag_of = |number: u64| {
+        let mut hasher = seed.clone();
+        number.hash(&mut hasher);
+        tag(&hasher)
     };
-    let (tag, state) = super::space::state(conversation, surface, wanted, decide).await?;
-    let tag = tag?;
-    Ok(state.map_or_else(|| not_modified(&tag), |state| answer(tag.clone(), &state)))
+    // An unchanged state costs nobody the work of showing it.
+    if headers.contains_key(header::IF_NONE_MATCH) {
+        let tag = tag_of(super::space::state_fingerprint(conversation).await?)?;
+        if asks_for_another(&headers, &tag) {
+            return Ok(not_modified(&tag));
+        }
+    }
+    let (state, number) = super::space::state(conversation, surface, wanted).await?;
+    Ok(answer(tag_of(number)?, &state))
 }
 
 fn answer(tag: HeaderValue, state: &ClientState) -> Response {
@@ -134,7 +139,7 @@ pub(super) async fn messages(
     query: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> Result<Json<MessagesBody>, Fault> {
     let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
-    let wanted = Wanted {
+    let wanted = EnvelopeFilter {
         limit: Some(query.limit.unwrap_or(USUAL_MESSAGES)),
         since: since(query.since.as_deref())?,
         kind: query.kind,

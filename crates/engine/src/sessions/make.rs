@@ -264,9 +264,9 @@ async fn until<T: Send + 'static>(
     let mut watched = space.watch().await.ok()?;
     loop {
         watched.pulse.borrow_and_update();
-        let id = participant.clone();
-        let look = space.look(move |state| state.activity(&id).and_then(wanted));
-        if let Some(found) = look.await.ok()? {
+        let view = space.participant(participant.clone()).await.ok()?;
+        let activity = view.and_then(|view| view.status).map(|status| status.activity);
+        if let Some(found) = activity.as_ref().and_then(wanted) {
             return Some(found);
         }
         watched.pulse.changed().await.ok()?;

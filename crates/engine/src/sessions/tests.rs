@@ -134,7 +134,7 @@ impl Life {
     }
 
     async fn look<T: Send + 'static>(&self, session: &Session, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
-        session.conversation.as_ref().unwrap().space.look(look).await.unwrap()
+        look(&session.conversation.as_ref().unwrap().space.watch().await.unwrap().state)
     }
 
     async fn command(&self, session: &Session, command: Command) -> Done {

@@ -144,7 +144,7 @@ impl Task {
             }
             SpaceRequest::Receipt { id, reply } => self.receipt(id, reply),
             SpaceRequest::Suspend => self.suspend(),
-            SpaceRequest::Look(look) => look(self.machine.state()),
+            SpaceRequest::Query { query, reply } => drop(reply.send(self.machine.state().answer(&query))),
             SpaceRequest::Watch(reply) => {
                 let state = self.machine.state().clone();
                 let (end, revision) = (self.journal.end(), self.growth.revision());

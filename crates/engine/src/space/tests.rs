@@ -94,7 +94,7 @@ async fn a_space_ends_when_every_agent_is_gone() {
         while inside.orders.recv().await.is_some() {}
         inside.reports.send(Report::Gone(None)).await.unwrap();
     });
-    running.space.look(|_| ()).await.unwrap();
+    running.space.revision().await.unwrap();
     tokio::time::timeout(Duration::from_secs(30), running.space.end(false)).await.unwrap().unwrap();
     agent.await.unwrap();
 }
@@ -121,10 +121,9 @@ async fn the_same_request_ten_times_at_once_is_one_message() {
     for one in ten.collect::<Vec<_>>() {
         firsts += usize::from(!one.await.unwrap().duplicate);
     }
-    let chats = running.space.look(|state| {
-        state.items.iter().flat_map(|item| envelope::project(item)).filter(|one| one.kind == "chat").count()
-    });
-    assert_eq!((firsts, chats.await.unwrap()), (1, 1));
+    let state = running.space.watch().await.unwrap().state;
+    let chats = state.items.iter().flat_map(|item| envelope::project(item)).filter(|one| one.kind == "chat");
+    assert_eq!((firsts, chats.count()), (1, 1));
 }
 
 #[tokio::test]
@@ -141,7 +140,7 @@ async fn what_an_agent_calls_its_conversation_is_known_to_the_keeper_and_to_nobo
     }
     running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
     until(&mut mirror, |mirror| kinds(mirror).contains(&"chat".to_owned())).await;
-    let state = running.space.look(|state| format!("{state:?}")).await.unwrap();
+    let state = format!("{:?}", running.space.watch().await.unwrap().state);
     let events = format!("{:?}", running.space.updates(before, 0).await.unwrap().unwrap());
     assert!(state.contains("hello") && events.contains("hello"));
     for shown in [state, events, format!("{:?} {running:?}", mirror.state())] {

@@ -211,7 +211,7 @@ impl Stage {
     }
 
     pub async fn state<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
-        self.space.look(look).await.unwrap()
+        look(&self.space.watch().await.unwrap().state)
     }
 
     /// The terminal is closed; how the UI ends.

@@ -45,7 +45,7 @@ pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<Que
 }
 
 async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>, Gone> {
-    let open = conversation.space.look(|state| state.questions().cloned().collect::<Vec<_>>()).await?;
+    let open = conversation.space.questions().await?;
     Ok(open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect())
 }
 

@@ -16,7 +16,7 @@ pub(crate) use commands::{questions_of, receipt_body};
 pub(super) use happened::event_body;
 pub(super) use output::output;
 pub(super) use remote::{history, message};
-pub(super) use state::{Wanted, messages, state, whole_state};
+pub(super) use state::{messages, state, state_fingerprint};
 
 use super::Door;
 use super::fault::Fault;

@@ -10,9 +10,8 @@ use wh_core::request::{Content, Request as Named, TextDigest};
 use wh_core::slash::Slash;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
-use wh_core::space::event::Role;
-use wh_core::space::item::{Body as ItemBody, Item, Progress};
-use wh_core::space::state::State as SpaceState;
+use wh_core::space::item::Body as ItemBody;
+use wh_core::space::query::{Said, Speaker};
 use wh_wire::remote::{ExtentBody, HistoryEntry, MessageBody, MessageRequest};
 
 use super::commands::{run_line, stage_name};
@@ -86,42 +85,29 @@ pub(in crate::http) async fn history(
     // As the original: what is no number is no limit, and neither is 0.
     let limit = parameter("limit").and_then(|text| text.parse::<usize>().ok()).filter(|limit| *limit > 0);
     let (most, details) = (limit.unwrap_or(usize::MAX), parameter("details") == Some("1"));
-    Ok(Json(door.conversation()?.space.look(move |state| said(state, most, details)).await?))
+    let said = door.conversation()?.space.history(most).await?;
+    Ok(Json(said.iter().filter_map(|one| entry(one, details)).collect()))
 }
 
-/// The last of what people and agents said to each other.
-fn said(state: &SpaceState, most: usize, details: bool) -> Vec<HistoryEntry> {
-    let entry = |item: &Item| {
-        let ItemBody::Text { text, .. } = &item.body else { return None };
-        let role = match state.participants.get(&item.from).map(|one| one.role) {
-            Some(Role::Human) => "user",
-            Some(Role::Agent) => "model",
-            Some(Role::System) => return None,
-            // Not here, or no longer: what belongs to a turn was an agent's.
-            None if item.turn.is_some() => "model",
-            None => "user",
-        };
-        // A message of a person that no agent was given, or not yet, was not said to it.
-        let unsent = role == "user" && matches!(item.progress, Progress::Queued | Progress::Cut);
-        if unsent || item.progress == Progress::Retracted || text.is_empty() {
-            return None;
-        }
-        let extent = item.extent.map(|extent| ExtentBody { shown: extent.shown, whole: extent.whole });
-        let entry = HistoryEntry { role: role.to_owned(), text: text.clone(), extent, ..HistoryEntry::default() };
-        Some(match details {
-            false => entry,
-            true => HistoryEntry {
-                id: Some(item.id.to_string()),
-                from: Some(item.from.to_string()),
-                at: Some(iso(item.at)),
-                turns: item.turn.iter().chain(&item.starts).map(ToString::to_string).collect(),
-                ..entry
-            },
-        })
+fn entry(said: &Said, details: bool) -> Option<HistoryEntry> {
+    let item = &said.item;
+    let ItemBody::Text { text, .. } = &item.body else { return None };
+    let role = match said.speaker {
+        Speaker::Human => "user",
+        Speaker::Agent => "model",
     };
-    let mut last: Vec<HistoryEntry> = state.items.iter().rev().filter_map(|item| entry(item)).take(most).collect();
-    last.reverse();
-    last
+    let extent = item.extent.map(|extent| ExtentBody { shown: extent.shown, whole: extent.whole });
+    let entry = HistoryEntry { role: role.to_owned(), text: text.clone(), extent, ..HistoryEntry::default() };
+    Some(match details {
+        false => entry,
+        true => HistoryEntry {
+            id: Some(item.id.to_string()),
+            from: Some(item.from.to_string()),
+            at: Some(iso(item.at)),
+            turns: item.turn.iter().chain(&item.starts).map(ToString::to_string).collect(),
+            ..entry
+        },
+    })
 }
 
 #[cfg(test)]
@@ -130,37 +116,29 @@ mod tests {
     use std::time::SystemTime;
 
     use wh_core::space::extent::Extent;
+    use wh_core::space::item::{Item, Progress};
 
     use super::*;
 
-    fn item(id: &str, progress: Progress, extent: Option<Extent>) -> Arc<Item> {
-        Arc::new(Item {
-            id: id.into(),
+    #[test]
+    fn an_entry_of_the_history_marks_what_was_cut_and_has_details_on_request() {
+        let item = Item {
+            id: "cut".into(),
             from: "human".into(),
             to: None,
             turn: None,
             at: SystemTime::UNIX_EPOCH,
-            body: ItemBody::Text { text: id.to_owned(), attachments: Vec::new() },
-            progress,
-            extent,
+            body: ItemBody::Text { text: "cut".to_owned(), attachments: Vec::new() },
+            progress: Progress::Done,
+            extent: Some(Extent { shown: 3, whole: 300 }),
             listed: Vec::new(),
             starts: vec!["turn-1".into()],
-        })
-    }
-
-    #[test]
-    fn the_history_has_what_was_handed_over_and_marks_what_it_has_cut() {
-        let mut state = SpaceState::new("test", "human".into());
-        state.put(item("whole", Progress::Done, None));
-        state.put(item("cut", Progress::Done, Some(Extent { shown: 3, whole: 300 })));
-        state.put(item("queued", Progress::Queued, None));
-        state.put(item("never sent", Progress::Cut, None));
-        let history = said(&state, usize::MAX, false);
-        let texts: Vec<&str> = history.iter().map(|entry| entry.text.as_str()).collect();
-        assert_eq!(texts, ["whole", "cut"]);
-        assert_eq!(history[1].extent, Some(ExtentBody { shown: 3, whole: 300 }));
-        assert_eq!((&history[0].id, history[0].turns.len()), (&None, 0));
-        let details = said(&state, 1, true);
-        assert_eq!((details[0].id.as_deref(), &details[0].turns[..]), (Some("cut"), &["turn-1".to_owned()][..]));
+        };
+        let said = Said { speaker: Speaker::Human, item: Arc::new(item) };
+        let plain = entry(&said, false).unwrap();
+        assert_eq!((plain.role.as_str(), plain.extent), ("user", Some(ExtentBody { shown: 3, whole: 300 })));
+        assert_eq!((&plain.id, plain.turns.len()), (&None, 0));
+        let details = entry(&said, true).unwrap();
+        assert_eq!((details.id.as_deref(), &details.turns[..]), (Some("cut"), &["turn-1".to_owned()][..]));
     }
 }

@@ -11,6 +11,7 @@ use wh_core::space::envelope::{self, Envelope};
 use wh_core::space::event::{Activity, Status};
 use wh_core::space::harness::Usage;
 use wh_core::space::item::{Body, Item};
+use wh_core::space::query::{EnvelopeFilter, Envelopes, Revision};
 use wh_core::space::question::QuestionKind;
 use wh_core::space::state::{Participant, State, Targets};
 use wh_wire::control::{
@@ -26,104 +27,62 @@ use crate::time::iso;
 /// Characters of a thought that the state shows.
 const LONGEST_PREVIEW: usize = 400;
 
-/// Which envelopes are shown.
-#[derive(Debug, Default, Hash)]
-pub(in crate::http) struct Wanted {
-    /// At most so many: the newest, or the first after `since`.
-    pub limit: Option<usize>,
-    /// Only those that were listed after this time.
-    pub since: Option<SystemTime>,
-    /// Only of this kind.
-    pub kind: Option<String>,
-    /// Only from this sender.
-    pub from: Option<String>,
+/// The number of a conversation's state and of its UI's: another one after every change. The duration of a thought
+/// changes by itself.
+fn fingerprint(revision: &Revision, ui: &UiFacts, now: SystemTime) -> u64 {
+    let reasoned = revision.reasoning_since.map(|since| now.duration_since(since).unwrap_or_default().as_millis());
+    let mut hasher = DefaultHasher::new();
+    (revision.number, ui, reasoned).hash(&mut hasher);
+    hasher.finish()
 }
 
-/// Envelopes of a space, taken in one step; the work of showing them is done elsewhere.
-struct Taken {
-    envelopes: Vec<(Arc<Item>, usize)>,
-    total: usize,
+/// The number that [`state`] will give, unless something changes before.
+pub(in crate::http) async fn state_fingerprint(conversation: &Conversation) -> Result<u64, Gone> {
+    let revision = conversation.space.revision().await?;
+    Ok(fingerprint(&revision, &conversation.ui.facts(), SystemTime::now()))
 }
 
-impl Wanted {
-    fn take(&self, state: &State) -> Taken {
-        let envelopes = state.items.envelopes(self.since).map(|(item, place)| (Arc::clone(item), place));
-        let envelopes = match self.limit {
-            // A filter decides later which count.
-            Some(limit) if self.kind.is_none() && self.from.is_none() && self.since.is_some() => {
-                envelopes.take(limit).collect()
-            }
-            Some(limit) if self.kind.is_none() && self.from.is_none() => {
-                let mut newest: Vec<_> = envelopes.rev().take(limit).collect();
-                newest.reverse();
-                newest
-            }
-            _ => envelopes.collect(),
-        };
-        Taken { envelopes, total: state.items.envelope_count() }
-    }
-
-    fn show(&self, taken: &Taken, me: &ParticipantId) -> Vec<Message> {
-        let matches = |envelope: &Envelope| {
-            self.kind.as_ref().is_none_or(|kind| *kind == envelope.kind)
-                && self.from.as_deref().is_none_or(|from| envelope.from.as_ref().is_some_and(|by| by.as_str() == from))
-        };
-        let shown = |(item, place): &(Arc<Item>, usize)| envelope::at(item, *place).filter(matches);
-        let limit = self.limit.unwrap_or(usize::MAX);
-        if self.since.is_some() {
-            return taken.envelopes.iter().filter_map(shown).take(limit).map(|one| message(one, me)).collect();
-        }
-        let newest = taken.envelopes.iter().rev().filter_map(shown).take(limit);
-        let mut newest: Vec<Message> = newest.map(|one| message(one, me)).collect();
-        newest.reverse();
-        newest
-    }
+/// The state of a surface with that of its conversation, and the number of the latter.
+pub(in crate::http) async fn state(
+    conversation: &Conversation,
+    surface: ClientState,
+    filter: EnvelopeFilter,
+) -> Result<(ClientState, u64), Gone> {
+    let (state, envelopes) = conversation.space.outline(filter.clone()).await?;
+    let (ui, now) = (conversation.ui.facts(), SystemTime::now());
+    let number = fingerprint(&state.revision(), &ui, now);
+    let messages = shown(&filter, &envelopes, &conversation.me);
+    let width = surface.ui.terminal_width;
+    let rest = rest(&state, &ui, now);
+    let mut state = ClientState { messages, session: surface.session, terminal: surface.terminal, ..rest };
+    state.ui.terminal_width = width;
+    Ok((state, number))
 }
 
-/// The envelopes that are wanted, and how many there are in all.
+/// The envelopes that are wanted, and the number of all.
 pub(in crate::http) async fn messages(
     conversation: &Conversation,
-    wanted: Wanted,
+    filter: EnvelopeFilter,
 ) -> Result<(Vec<Message>, usize), Gone> {
-    let (taken, wanted) = conversation.space.look(|state| (wanted.take(state), wanted)).await?;
-    Ok((wanted.show(&taken, &conversation.me), taken.total))
+    let envelopes = conversation.space.envelopes(filter.clone()).await?;
+    Ok((shown(&filter, &envelopes, &conversation.me), envelopes.total))
 }
 
-/// The state of a surface with what its conversation knows. `decide` gets a number that is another one after every change of
-/// the conversation, and says beside its own answer whether the caller has this state already: then it is not shown again.
-pub(in crate::http) async fn state<T: Send + 'static>(
-    conversation: &Conversation,
-    surface: ClientState,
-    wanted: Wanted,
-    decide: impl FnOnce(u64) -> (T, bool) + Send + 'static,
-) -> Result<(T, Option<ClientState>), Gone> {
-    let (ui, now) = (conversation.ui.facts(), SystemTime::now());
-    let look = move |state: &State| {
-        let mut hasher = DefaultHasher::new();
-        (state.revision, ui).hash(&mut hasher);
-        // The time of a thought goes on by itself.
-        reasoning(state, now).elapsed_ms.hash(&mut hasher);
-        let (answer, unchanged) = decide(hasher.finish());
-        (answer, (!unchanged).then(|| (wanted.take(state), rest(state, &ui, now), wanted)))
+/// Applies the rest of the filter.
+fn shown(filter: &EnvelopeFilter, envelopes: &Envelopes, me: &ParticipantId) -> Vec<Message> {
+    let matches = |envelope: &Envelope| {
+        filter.kind.as_ref().is_none_or(|kind| *kind == envelope.kind)
+            && filter.from.as_deref().is_none_or(|from| envelope.from.as_ref().is_some_and(|by| by.as_str() == from))
     };
-    let (answer, taken) = conversation.space.look(look).await?;
-    let state = taken.map(|(taken, rest, wanted)| {
-        let width = surface.ui.terminal_width;
-        let messages = wanted.show(&taken, &conversation.me);
-        let mut state = ClientState { messages, session: surface.session, terminal: surface.terminal, ..rest };
-        state.ui.terminal_width = width;
-        state
-    });
-    Ok((answer, state))
-}
-
-/// The state of a surface with all that its conversation knows.
-pub(in crate::http) async fn whole_state(
-    conversation: &Conversation,
-    surface: ClientState,
-) -> Result<ClientState, Gone> {
-    let (_, state) = state(conversation, surface, Wanted::default(), |_| ((), false)).await?;
-    Ok(state.unwrap_or_default())
+    let shown = |(item, place): &(Arc<Item>, usize)| envelope::at(item, *place).filter(matches);
+    let limit = filter.limit.unwrap_or(usize::MAX);
+    if filter.since.is_some() {
+        return envelopes.listed.iter().filter_map(shown).take(limit).map(|one| message(one, me)).collect();
+    }
+    let newest = envelopes.listed.iter().rev().filter_map(shown).take(limit);
+    let mut newest: Vec<Message> = newest.map(|one| message(one, me)).collect();
+    newest.reverse();
+    newest
 }
 
 pub(super) fn projected(item: &Item, me: &ParticipantId) -> Vec<Message> {

@@ -59,7 +59,7 @@ async fn who_was_asked_to_end_may_still_be_ended_at_once() {
     let start = tokio::time::Instant::now();
     let space = running.space.clone();
     let slow = tokio::spawn(async move { space.end(false).await });
-    running.space.look(|_| ()).await.unwrap();
+    running.space.revision().await.unwrap();
     running.space.end(true).await.unwrap();
     slow.await.unwrap().unwrap();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());

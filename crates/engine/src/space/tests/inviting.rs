@@ -338,7 +338,7 @@ async fn a_slash_command_has_an_agent_take_part_and_chat_go_to_it() {
     let done = running.space.command(me(), None, invite).await.unwrap().unwrap();
     assert_eq!(done.lines, ["Chat goes to fake."]);
     let (_, _inside) = started.recv().await.unwrap();
-    let targets = running.space.look(|state| state.targets.effective().map(<[_]>::to_vec)).await.unwrap();
+    let targets = running.space.watch().await.unwrap().state.targets.effective().map(<[_]>::to_vec);
     assert_eq!(targets, Some(vec!["fake".into()]));
     let list = running.space.command(me(), None, Command::Manage(None, Ask::Agents)).await.unwrap().unwrap();
     assert!(list.lines[1].starts_with("* fake"), "{:?}", list.lines);

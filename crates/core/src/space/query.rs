@@ -1,0 +1,308 @@
+//! Questions about a space's state that are answered in one step. Both the questions and the answers can be serialised, so
+//! that whoever asks may be in another process.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{Role, Status};
+use super::item::{Body, Item, Progress};
+use super::name::ParticipantId;
+use super::state::State;
+
+/// A question about a space's state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Query {
+    /// The number of the state and the start of the thought under way: enough to know whether anything has changed.
+    Revision,
+    /// The status and the choices of a participant.
+    Participant(ParticipantId),
+    /// The open questions, oldest first.
+    Questions,
+    /// Envelopes, by this filter.
+    Envelopes(EnvelopeFilter),
+    /// The state without its history, and envelopes by this filter, of one moment.
+    Outline(EnvelopeFilter),
+    /// The newest texts of people and agents, at most this many.
+    History(usize),
+}
+
+/// The answer to a [`Query`], by the same name.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum QueryAnswer {
+    /// See [`Query::Revision`].
+    Revision(Revision),
+    /// See [`Query::Participant`]; `None` if nobody has this name.
+    Participant(Option<ParticipantView>),
+    /// See [`Query::Questions`].
+    Questions(Vec<Arc<Item>>),
+    /// See [`Query::Envelopes`].
+    Envelopes(Envelopes),
+    /// See [`Query::Outline`].
+    Outline(Box<State>, Envelopes),
+    /// See [`Query::History`], oldest first.
+    History(Vec<Said>),
+}
+
+/// The number of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revision {
+    /// Changes with every change of the state.
+    pub number: u64,
+    /// Start of the thought under way, whose duration changes by itself.
+    pub reasoning_since: Option<SystemTime>,
+}
+
+/// A participant as a list of sessions shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParticipantView {
+    /// The status of its session, if it has one.
+    pub status: Option<Status>,
+    /// The model in use.
+    pub model: Option<String>,
+    /// The mode in use.
+    pub mode: Option<String>,
+    /// Questions of the space that are open, whoever asks them.
+    pub open_questions: usize,
+}
+
+/// A selection of envelopes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct EnvelopeFilter {
+    /// At most this many: the newest, or the first after `since`. Envelopes that `kind` or `from` leave out count too
+    /// unless both are `None`.
+    pub limit: Option<usize>,
+    /// Only those that were listed after this time.
+    pub since: Option<SystemTime>,
+    /// Only of this kind.
+    pub kind: Option<String>,
+    /// Only from this sender.
+    pub from: Option<String>,
+}
+
+/// Envelopes, each as its item and its place within the item.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Envelopes {
+    /// In the order in which they were listed. `kind` and `from` of the filter are not applied yet.
+    pub listed: Vec<(Arc<Item>, usize)>,
+    /// Number of envelopes in the space.
+    pub total: usize,
+}
+
+/// A text that was said, and the side that said it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// The side.
+    pub speaker: Speaker,
+    /// The text.
+    pub item: Arc<Item>,
+}
+
+/// The side that said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Speaker {
+    /// A person.
+    Human,
+    /// An agent.
+    Agent,
+}
+
+impl State {
+    /// Answers a query.
+    pub fn answer(&self, query: &Query) -> QueryAnswer {
+        match query {
+            Query::Revision => QueryAnswer::Revision(self.revision()),
+            Query::Participant(id) => QueryAnswer::Participant(self.participant_view(id)),
+            Query::Questions => QueryAnswer::Questions(self.questions().cloned().collect()),
+            Query::Envelopes(filter) => QueryAnswer::Envelopes(self.envelopes(filter)),
+            Query::Outline(filter) => QueryAnswer::Outline(Box::new(self.outline()), self.envelopes(filter)),
+            Query::History(most) => QueryAnswer::History(self.history(*most)),
+        }
+    }
+
+    /// The number of the state.
+    pub fn revision(&self) -> Revision {
+        Revision { number: self.revision, reasoning_since: self.reasoning().map(|item| item.at) }
+    }
+
+    fn participant_view(&self, id: &ParticipantId) -> Option<ParticipantView> {
+        let participant = self.participants.get(id)?;
+        Some(ParticipantView {
+            status: participant.session.clone(),
+            model: participant.capabilities.model.clone(),
+            mode: participant.capabilities.mode.clone(),
+            open_questions: self.questions().count(),
+        })
+    }
+
+    fn envelopes(&self, filter: &EnvelopeFilter) -> Envelopes {
+        let envelopes = self.items.envelopes(filter.since).map(|(item, place)| (Arc::clone(item), place));
+        let listed = match filter.limit {
+            // `kind` and `from` decide later which count.
+            Some(limit) if filter.kind.is_none() && filter.from.is_none() && filter.since.is_some() => {
+                envelopes.take(limit).collect()
+            }
+            Some(limit) if filter.kind.is_none() && filter.from.is_none() => {
+                let mut newest: Vec<_> = envelopes.rev().take(limit).collect();
+                newest.reverse();
+                newest
+            }
+            _ => envelopes.collect(),
+        };
+        Envelopes { listed, total: self.items.envelope_count() }
+    }
+
+    /// The state with the items that still grow and the newest turns only.
+    fn outline(&self) -> Self {
+        let mut outline = Self::new(&self.name, self.me.clone());
+        outline.participants.clone_from(&self.participants);
+        for item in self.items.growing() {
+            outline.items.put(Arc::clone(item), item.at, 0);
+        }
+        let newest = self.participants.keys().filter_map(|id| self.last_turn(id));
+        let open = self.turns.iter().filter(|(_, turn)| turn.end.is_none());
+        outline.keep_turns(newest.chain(open).map(|(id, turn)| (id.clone(), turn.clone())));
+        outline.acknowledgements.clone_from(&self.acknowledgements);
+        outline.streams.clone_from(&self.streams);
+        outline.frames.clone_from(&self.frames);
+        outline.targets.clone_from(&self.targets);
+        (outline.envelopes, outline.revision) = (self.envelopes, self.revision);
+        outline
+    }
+
+    fn history(&self, most: usize) -> Vec<Said> {
+        let said = |item: &Arc<Item>| {
+            let Body::Text { text, .. } = &item.body else { return None };
+            let speaker = match self.participants.get(&item.from).map(|one| one.role) {
+                Some(Role::Human) => Speaker::Human,
+                Some(Role::Agent) => Speaker::Agent,
+                Some(Role::System) => return None,
+                // Not here, or no longer: what belongs to a turn was an agent's.
+                None if item.turn.is_some() => Speaker::Agent,
+                None => Speaker::Human,
+            };
+            // A message of a person that no agent was given, or not yet, was not said to it.
+            let unsent = speaker == Speaker::Human && matches!(item.progress, Progress::Queued | Progress::Cut);
+            let left_out = unsent || item.progress == Progress::Retracted || text.is_empty();
+            (!left_out).then(|| Said { speaker, item: Arc::clone(item) })
+        };
+        let mut newest: Vec<Said> = self.items.iter().rev().filter_map(said).take(most).collect();
+        newest.reverse();
+        newest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::event::{Activity, Event, Evidence};
+    use crate::space::question::{Question, QuestionKind};
+
+    const AT: SystemTime = SystemTime::UNIX_EPOCH;
+
+    fn item(id: &str, progress: Progress, body: Body) -> Arc<Item> {
+        Arc::new(Item {
+            id: id.into(),
+            from: "human".into(),
+            to: None,
+            turn: None,
+            at: AT,
+            body,
+            progress,
+            extent: None,
+            listed: Vec::new(),
+            starts: Vec::new(),
+        })
+    }
+
+    fn text(id: &str, progress: Progress) -> Arc<Item> {
+        item(id, progress, Body::Text { text: id.to_owned(), attachments: Vec::new() })
+    }
+
+    fn question(id: &str) -> Arc<Item> {
+        let question = Question {
+            kind: QuestionKind::Permission,
+            title: "May I?".to_owned(),
+            details: Vec::new(),
+            options: Vec::new(),
+            accepts_text: false,
+            preselects: false,
+        };
+        item(id, Progress::Growing, Body::Question { question, closing: None })
+    }
+
+    fn state() -> State {
+        let mut state = State::new("test", "human".into());
+        state.apply(&Event::Joined("human".into(), Role::Human), AT);
+        state.apply(&Event::Joined("agent".into(), Role::Agent), AT);
+        let status = Status { activity: Activity::Idle, evidence: Evidence::Protocol, since: AT };
+        state.apply(&Event::Session("agent".into(), status), AT);
+        for (id, progress) in [
+            ("one", Progress::Done),
+            ("queued", Progress::Queued),
+            ("never sent", Progress::Cut),
+            ("two", Progress::Done),
+        ] {
+            state.put(text(id, progress));
+        }
+        state.put(question("q"));
+        state
+    }
+
+    #[test]
+    fn the_history_has_the_newest_texts_that_were_handed_over() {
+        let QueryAnswer::History(said) = state().answer(&Query::History(usize::MAX)) else { panic!() };
+        let ids: Vec<&str> = said.iter().map(|one| one.item.id.as_str()).collect();
+        assert_eq!(ids, ["one", "two"]);
+        let QueryAnswer::History(said) = state().answer(&Query::History(1)) else { panic!() };
+        assert_eq!(said.len(), 1);
+        assert_eq!((said[0].item.id.as_str(), said[0].speaker), ("two", Speaker::Human));
+    }
+
+    #[test]
+    fn an_outline_has_everything_but_what_is_complete() {
+        let whole = state();
+        let filter = EnvelopeFilter { limit: Some(1), ..EnvelopeFilter::default() };
+        let QueryAnswer::Outline(outline, envelopes) = whole.answer(&Query::Outline(filter)) else { panic!() };
+        assert_eq!(outline.participants, whole.participants);
+        assert_eq!((outline.items.len(), outline.questions().count()), (1, 1));
+        assert_eq!((outline.revision, outline.envelopes), (whole.revision, whole.envelopes));
+        assert_eq!((envelopes.listed.len(), envelopes.total), (1, whole.items.envelope_count()));
+        assert_eq!(outline.gauges(), whole.gauges());
+    }
+
+    #[test]
+    fn envelopes_after_a_time_are_the_first_ones_and_without_a_time_the_newest() {
+        let whole = state();
+        let ids = |filter| {
+            let QueryAnswer::Envelopes(envelopes) = whole.answer(&Query::Envelopes(filter)) else { panic!() };
+            envelopes.listed.iter().map(|(item, _)| item.id.to_string()).collect::<Vec<_>>()
+        };
+        let limit = Some(1);
+        let newest = ids(EnvelopeFilter { limit, ..EnvelopeFilter::default() });
+        let first = ids(EnvelopeFilter { limit, since: Some(AT), ..EnvelopeFilter::default() });
+        assert_ne!(newest, first);
+        let filtered = ids(EnvelopeFilter { limit, kind: Some("chat".to_owned()), ..EnvelopeFilter::default() });
+        assert_eq!(filtered.len(), whole.items.envelope_count(), "the kind is looked at later");
+    }
+
+    #[test]
+    fn a_query_and_its_answer_survive_being_serialised() {
+        let whole = state();
+        for query in [
+            Query::Revision,
+            Query::Participant("agent".into()),
+            Query::Questions,
+            Query::Envelopes(EnvelopeFilter::default()),
+            Query::Outline(EnvelopeFilter { since: Some(AT), ..EnvelopeFilter::default() }),
+            Query::History(7),
+        ] {
+            let read: Query = serde_json::from_str(&serde_json::to_string(&query).unwrap()).unwrap();
+            assert_eq!(read, query);
+            let answer = whole.answer(&query);
+            let read: QueryAnswer = serde_json::from_str(&serde_json::to_string(&answer).unwrap()).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{answer:?}"));
+        }
+    }
+}
