@@ -31,6 +31,8 @@ pub struct Conversation {
     pub ui: Ui,
     /// Who the callers are.
     pub me: ParticipantId,
+    /// The name of its agents for people.
+    pub title: String,
 }
 
 /// Whoever keeps sessions.

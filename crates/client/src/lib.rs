@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a test ends what it starts"))]
 
 mod daemon;
+pub mod link;
 pub mod memory;
 mod request;
 pub mod sender;
@@ -17,7 +18,7 @@ pub use daemon::{
     Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage,
     NewSession, Session, What,
 };
-pub use request::{Attachment, Facts, FromTerminal, Look, Request, Shown, ToTerminal, WaitEnd, Watch};
+pub use request::{Attachment, Facts, FromTerminal, Look, Request, ScreenUse, Shown, ToTerminal, WaitEnd, Watch};
 pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Until, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};

@@ -105,6 +105,8 @@ pub enum Request {
     },
     /// Watch: where the journal stands, and how to hear of more.
     Watch {
+        /// The screen is watched too: a UI that runs on demand stays while [`Watch::screen_use`] is held.
+        screen: bool,
         /// The way back.
         reply: oneshot::Sender<Watch>,
     },
@@ -196,6 +198,19 @@ pub struct Watch {
     pub events: watch::Receiver<u64>,
     /// The number of the newest frame.
     pub frames: watch::Receiver<u64>,
+    /// Keeps a UI that runs on demand, if the screen is watched.
+    pub screen_use: Option<ScreenUse>,
+}
+
+/// Keeps a UI that runs on demand for as long as it is held.
+#[derive(Debug, Clone, Default)]
+pub struct ScreenUse(Arc<()>);
+
+impl ScreenUse {
+    /// True if somebody else holds it too.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
 }
 
 impl Request {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use wh_core::event::{Cursor, Numbered};
 
-use crate::request::{Facts, Shown, Watch};
+use crate::request::{Facts, ScreenUse, Shown, Watch};
 use crate::surface::{Gone, Surface};
 
 /// How a subscription begins.
@@ -44,19 +44,20 @@ pub struct Subscription {
     events: watch::Receiver<u64>,
     /// Rings for every frame; only the newest counts.
     pub frames: watch::Receiver<u64>,
+    _screen_use: Option<ScreenUse>,
 }
 
 impl Subscription {
-    pub(crate) async fn start(surface: Surface, after: Option<Cursor>) -> Result<(Start, Self), Gone> {
-        let Watch { end, facts, shown, events, frames } = surface.watch().await?;
+    pub(crate) async fn start(surface: Surface, after: Option<Cursor>, screen: bool) -> Result<(Start, Self), Gone> {
+        let Watch { end, facts, shown, events, frames, screen_use } = surface.watch(screen).await?;
         let asked = after.is_some();
         if let Some(cursor) = after
             && surface.events(cursor.clone()).await?.is_ok()
         {
-            return Ok((Start::Resumed, Self { surface, cursor, events, frames }));
+            return Ok((Start::Resumed, Self { surface, cursor, events, frames, _screen_use: screen_use }));
         }
         let start = Start::Snapshot { facts: Box::new(facts), shown: shown.map(Box::new), reset: asked };
-        Ok((start, Self { surface, cursor: end, events, frames }))
+        Ok((start, Self { surface, cursor: end, events, frames, _screen_use: screen_use }))
     }
 
     /// How far the reader has seen.

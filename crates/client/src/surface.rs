@@ -121,9 +121,9 @@ impl Surface {
         Ok(self.ask(|reply| Request::Wait { condition, timeout, reply }).await??)
     }
 
-    /// The journal as it stands.
-    pub async fn watch(&self) -> Result<Watch, Gone> {
-        self.ask(|reply| Request::Watch { reply }).await
+    /// The journal as it stands; and the screen, if it is watched too.
+    pub async fn watch(&self, screen: bool) -> Result<Watch, Gone> {
+        self.ask(|reply| Request::Watch { screen, reply }).await
     }
 
     /// Some of what happened after `cursor`.
@@ -131,9 +131,10 @@ impl Surface {
         self.ask(|reply| Request::Events { after, reply }).await
     }
 
-    /// Follows the journal: from `after` if that can still be had, else from now on, beginning with the state.
-    pub async fn subscribe(&self, after: Option<Cursor>) -> Result<(Start, Subscription), Gone> {
-        Subscription::start(self.clone(), after).await
+    /// Follows the journal: from `after` if that can still be had, else from now on, beginning with the state. With
+    /// `screen` the frames are followed too.
+    pub async fn subscribe(&self, after: Option<Cursor>, screen: bool) -> Result<(Start, Subscription), Gone> {
+        Subscription::start(self.clone(), after, screen).await
     }
 
     /// Attaches a person's terminal.

@@ -19,6 +19,8 @@ pub struct UiFacts {
     pub verbose: bool,
     /// What comes through streams is shown.
     pub show_streams: bool,
+    /// Its composer is empty and no dialog is open: nothing is lost if it ends.
+    pub at_rest: bool,
 }
 
 /// Progress of a UI's drawing: everything up to here is on its screen.

@@ -20,6 +20,7 @@ mod protect;
 mod record;
 mod runtime;
 mod sender;
+mod shown;
 mod signals;
 mod trust;
 mod waiting;

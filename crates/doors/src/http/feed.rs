@@ -66,7 +66,7 @@ impl Feed {
         place: OwnedSemaphorePermit,
         (after, frames, rate): (Option<Cursor>, Frames, u32),
     ) -> Result<Self, Gone> {
-        let (start, subscription) = surface.subscribe(after).await?;
+        let (start, subscription) = surface.subscribe(after, frames != Frames::None).await?;
         let now = Instant::now();
         let mut feed = Self {
             new_frame: subscription.frames.clone(),

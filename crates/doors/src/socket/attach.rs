@@ -90,7 +90,7 @@ async fn show(
     let ends = |reason: &str| Ok(Some(ToPerson::Over(reason.to_owned())));
     let gone = || ends("the session is gone");
     let Seat { session, surface, number } = *seat;
-    let Ok(watch) = surface.watch().await else { return gone() };
+    let Ok(watch) = surface.watch(true).await else { return gone() };
     let (mut frames, mut closing, mut redraw) = (watch.frames, door.closing.clone(), Redraw::default());
     let mut over = false;
     let mut input = Input::default();

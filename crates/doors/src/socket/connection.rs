@@ -20,7 +20,7 @@ use wh_wire::socket::{
 
 use super::lines::{self, LINE_TIMEOUT, Line};
 use super::reader::Receiver;
-use super::{Door, Facts, attach, subscribe};
+use super::{Door, Facts, attach, join, subscribe};
 use crate::admission::enter_creators;
 use crate::http::serve::closed;
 use crate::http::{questions_of, receipt_body};
@@ -141,6 +141,13 @@ pub(super) async fn converse(
                 },
                 Err(failure) => Response::failed(id, failure.code, failure.message),
             },
+            Ok(Command::Join(wanted)) => match find(&door, &wanted.session_id, &teams) {
+                Ok(session) => match join::may(&door, &session, &wanted, &caller.opener().await) {
+                    Ok(space) => return join::serve(&door, &session, space, &id, reader, writer).await,
+                    Err(failure) => Response::failed(id, failure.code, failure.message),
+                },
+                Err(failure) => Response::failed(id, failure.code, failure.message),
+            },
             Ok(command) => {
                 let caller = Caller { credential: request.credential, opener: caller.opener().await };
                 answer(&door, &id, command, caller, &teams).await
@@ -216,7 +223,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller, teams: 
             }
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
-        Command::Subscribe(_) | Command::Attach(_) => {
+        Command::Subscribe(_) | Command::Attach(_) | Command::Join(_) => {
             Response::failed(id, ErrorCode::InternalError, "this takes the whole connection")
         }
     }

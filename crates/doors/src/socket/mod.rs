@@ -3,6 +3,7 @@
 
 mod attach;
 mod connection;
+mod join;
 mod lines;
 mod reader;
 mod subscribe;

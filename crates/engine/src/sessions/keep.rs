@@ -349,7 +349,7 @@ impl Keeper {
     }
 
     async fn terminal(&self, surface: &Surface) {
-        let Ok(watched) = surface.watch().await else { return };
+        let Ok(watched) = surface.watch(false).await else { return };
         let mut frames = watched.frames;
         let mut seen = None;
         loop {

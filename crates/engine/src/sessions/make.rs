@@ -19,7 +19,7 @@ use wh_pipe::{Left, reaper};
 use super::{Kept, Live, Means, UiSpec};
 use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
-use crate::terminal::{self, HostSpec, TerminalSpec};
+use crate::terminal::{self, HostSpec, OnDemand, TerminalSpec};
 
 /// Longest wait for the end of a program's output once nothing of it runs.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -135,9 +135,16 @@ pub(super) async fn harness(
     }
 }
 
-/// Shows a conversation on a terminal of ours.
+/// The agent's name for people.
+fn title(means: &Means, id: &str, wanted: &NewSession) -> String {
+    let catalog = (means.catalog)(&wanted.directory).ok();
+    let known = catalog.and_then(|catalog| catalog.by_id(id));
+    known.map_or_else(|| id.to_owned(), |agent| agent.facts().title)
+}
+
+/// A screen on which a conversation is shown while somebody uses it.
 async fn show(
-    means: &Means,
+    means: &Arc<Means>,
     id: &str,
     wanted: &NewSession,
     space: &Space,
@@ -150,25 +157,26 @@ async fn show(
         command,
         size: wanted.size,
         attended: false,
-        screen: Some(means.screen),
+        screen: None,
         recording: None,
         space: space.clone(),
         ledger,
     };
-    let (hosted, host) = terminal::host(spec).await.map_err(failed)?;
-    let catalog = (means.catalog)(&wanted.directory).ok();
-    let known = catalog.and_then(|catalog| catalog.by_id(id));
-    let title = known.map_or_else(|| id.to_owned(), |agent| agent.facts().title);
-    // The UI stays as long as it is shown; nobody waits for its end.
-    drop((means.show)(UiSpec {
-        host,
-        space: space.clone(),
-        port,
-        me: person(),
-        title,
-        directory: wanted.directory.clone(),
-        leave,
-    }));
+    let (shows, title, space, directory) =
+        (Arc::clone(means), title(means, id, wanted), space.clone(), wanted.directory.clone());
+    let start = Box::new(move |host, port| {
+        (shows.show)(UiSpec {
+            host,
+            space: space.clone(),
+            port,
+            me: person(),
+            title: title.clone(),
+            directory: directory.clone(),
+            leave: leave.clone(),
+        })
+    });
+    let on_demand = OnDemand { port, start, screen: means.screen, unused_after: means.unused_ui_after };
+    let hosted = terminal::host_on_demand(spec, on_demand).await.map_err(failed)?;
     Ok(hosted.surface)
 }
 
@@ -184,8 +192,9 @@ pub(super) fn relic(
     let (ui, port) = Ui::new();
     session.past = true;
     session.surface = Some(surface);
-    session.conversation = Some(Conversation { space: space.clone(), ui, me: person() });
     let id = session.agent().unwrap_or_default().to_owned();
+    let title = title(means, &id, wanted);
+    session.conversation = Some(Conversation { space: space.clone(), ui, me: person(), title });
     let (means, wanted) = (Arc::clone(means), wanted.clone());
     tokio::spawn(async move {
         let Some(mut request) = requests.recv().await else { return };
@@ -207,7 +216,7 @@ pub(super) fn relic(
 
 /// Shows an agent's conversation and watches for its end.
 pub(super) async fn agent(
-    means: &Means,
+    means: &Arc<Means>,
     mut session: Session,
     wanted: &NewSession,
     harness: Harness,
@@ -220,7 +229,8 @@ pub(super) async fn agent(
     let (leave, mut left) = mpsc::channel(1);
     let surface = show(means, participant.as_str(), wanted, &running.space, port, leave, ledger).await?;
     session.surface = Some(surface);
-    session.conversation = Some(Conversation { space: running.space.clone(), ui, me: person() });
+    let title = title(means, participant.as_str(), wanted);
+    session.conversation = Some(Conversation { space: running.space.clone(), ui, me: person(), title });
     let session = Arc::new(session);
     let (watched, space) = (Arc::clone(&session), running.space.clone());
     tokio::spawn(async move {

@@ -85,6 +85,8 @@ pub struct Means {
     pub catalog: Box<KnownAgents>,
     /// Who shows conversations.
     pub show: Box<ShowUi>,
+    /// Time after the last use of its screen at which the UI of an agent's session is ended.
+    pub unused_ui_after: Duration,
     /// How much of a screen is kept.
     pub screen: ScreenSpec,
     /// Variables that no session may see.

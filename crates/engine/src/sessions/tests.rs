@@ -101,6 +101,7 @@ fn means(store: Store) -> Means {
             let (demo, mute): (Arc<dyn Agent>, Arc<dyn Agent>) = (Arc::new(demo), Arc::new(Mute));
             Box::new(move |_| Ok(Catalog::of(vec![Arc::clone(&demo), Arc::clone(&mute)])))
         },
+        unused_ui_after: Duration::from_secs(600),
         show: Box::new(|spec| {
             tokio::spawn(async move {
                 let _held = spec;

@@ -1,6 +1,7 @@
 mod ending;
 mod inviting;
 mod lasting;
+mod linked;
 
 use std::time::Duration;
 

@@ -6,11 +6,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tracing::{Instrument, info_span, warn};
-use wh_client::{Drawn, Gone, Pulse, Space, Surface};
+use wh_client::{Drawn, Gone, Pulse, ScreenUse, Space, Surface, UiFacts, UiOrder, UiPort};
 use wh_core::event::Numbered;
 use wh_core::session::Session;
 use wh_core::space::event::Event;
@@ -67,8 +69,29 @@ pub struct Host {
     pub exit: oneshot::Sender<Exit>,
 }
 
+/// Starts a UI on a terminal of ours. The UI ends with the task.
+pub type StartUi = Box<dyn Fn(Host, UiPort) -> JoinHandle<()> + Send + Sync>;
+
+/// A UI that runs only while somebody uses its screen.
+pub struct OnDemand {
+    /// Where the UI hears from outside, and says how it shows the space.
+    pub port: UiPort,
+    /// Starts it.
+    pub start: StartUi,
+    /// How much of its screen is kept while it runs.
+    pub screen: ScreenSpec,
+    /// Time after the last use of its screen at which it is ended.
+    pub unused_after: Duration,
+}
+
 /// Batches of the space's events that may wait for the surface. Beyond that they wait in the space's own journal.
 const BATCHES: usize = 16;
+
+/// Looks at whether a UI is still needed, in the time after which it would be ended.
+const UI_CHECKS: u32 = 10;
+
+/// Commands that may wait for a UI that runs on demand. Beyond that they are refused.
+const UI_ORDERS: usize = 16;
 
 type Batch = Vec<Arc<Numbered<Event>>>;
 
@@ -113,25 +136,28 @@ async fn follow(space: Space) -> Result<(watch::Receiver<Pulse>, mpsc::Receiver<
 
 /// Makes a terminal for wh's own UI, and the task that serves it. Must be called within a runtime.
 pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
+    let (sizes, _) = watch::channel(spec.size);
+    let (terminal, host, running) = line(&sizes, 0)?;
+    let (pulse, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
+    let ui = Ui { sizes, pulse, batches, running: Some(running), on_demand: None };
+    Ok((serve(spec, Line { terminal, behind: Behind::Ui(Box::new(ui)) }), host))
+}
+
+/// Makes a terminal whose UI is started when its screen is first used, and ended when nobody has used it for a while and
+/// nothing is lost with it. [`HostSpec::screen`] does not count. Must be called within a runtime.
+pub async fn host_on_demand(spec: HostSpec, on_demand: OnDemand) -> io::Result<Hosted> {
+    let (sizes, _) = watch::channel(spec.size);
+    // The other end is closed: a line for each UI takes its place.
+    let terminal = Terminal::line(OwnedFd::from(StdUnixStream::pair()?.0))?;
+    let (pulse, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
+    let on_demand =
+        Some(Demand { spec: on_demand, used: Instant::now(), check_at: None, screen_use: ScreenUse::default() });
+    let ui = Ui { sizes, pulse, batches, running: None, on_demand };
+    Ok(serve(HostSpec { screen: None, ..spec }, Line { terminal, behind: Behind::Ui(Box::new(ui)) }))
+}
+
+fn serve(spec: HostSpec, line: Line) -> Hosted {
     let clock = Clock::now();
-    let (ours, theirs) = StdUnixStream::pair()?;
-    theirs.set_nonblocking(true)?;
-    let line = UnixStream::from_std(theirs)?;
-    let (sizes, size) = watch::channel(spec.size);
-    let (tell_drawn, drawn) = watch::channel(Drawn::default());
-    let (tell_leave, leave) = mpsc::channel(1);
-    let (exit, exited) = oneshot::channel();
-    let (pulse, batches) = follow(spec.space).await.map_err(io::Error::other)?;
-    let behind = Behind::Ui(Box::new(Ui {
-        sizes,
-        drawn,
-        told: Drawn::default(),
-        pulse,
-        batches,
-        leave: tell_leave,
-        exited: Some(exited),
-    }));
-    let line_to_ui = Line { terminal: Terminal::line(OwnedFd::from(ours))?, behind };
     let (surface, requests) = Surface::new();
     let (tell_ended, ended) = oneshot::channel();
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
@@ -139,11 +165,33 @@ pub async fn host(spec: HostSpec) -> io::Result<(Hosted, Host)> {
     let keeper = keeper::Keeper::new(spec.size, spec.screen, Session::hosted(clock.instant));
     let (recorder, recorded) =
         spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
-    let task = task::Task::new(identity, line_to_ui, keeper, requests, tell_ended);
+    let task = task::Task::new(identity, line, keeper, requests, tell_ended);
     tokio::spawn(
         task.hold(spec.attended).record(recorder).store(spec.ledger).run().instrument(info_span!("ui_terminal")),
     );
-    Ok((Hosted { surface, ended, recorded }, Host { line, sizes: size, drawn: tell_drawn, leave, exit }))
+    Hosted { surface, ended, recorded }
+}
+
+/// A line to a UI: our end, what the UI needs, and what is known of it. `typed` bytes were typed to earlier UIs.
+fn line(sizes: &watch::Sender<Size>, typed: u64) -> io::Result<(Terminal, Host, RunningUi)> {
+    let (ours, theirs) = StdUnixStream::pair()?;
+    theirs.set_nonblocking(true)?;
+    let terminal = Terminal::line(OwnedFd::from(ours))?;
+    let (tell_drawn, drawn) = watch::channel(Drawn::default());
+    let (tell_leave, leave) = mpsc::channel(1);
+    let (exit, exited) = oneshot::channel();
+    let host = Host { line: UnixStream::from_std(theirs)?, sizes: sizes.subscribe(), drawn: tell_drawn, leave, exit };
+    let running = RunningUi {
+        drawn,
+        told: Drawn { typed, beat: 0 },
+        typed_before: typed,
+        has_drawn: false,
+        leave: tell_leave,
+        exited: Some(exited),
+        orders: None,
+        task: None,
+    };
+    Ok((terminal, host, running))
 }
 
 /// A terminal and who is behind it.
@@ -172,40 +220,118 @@ pub(super) enum News {
     Drawn(Drawn),
     Gauged(Gauges),
     Happened(Batch),
+    /// A command for a UI that runs on demand.
+    Ordered(UiOrder),
 }
 
 pub(super) struct Ui {
     sizes: watch::Sender<Size>,
+    pulse: watch::Receiver<Pulse>,
+    batches: mpsc::Receiver<Batch>,
+    running: Option<RunningUi>,
+    on_demand: Option<Demand>,
+}
+
+/// A UI that runs.
+struct RunningUi {
     drawn: watch::Receiver<Drawn>,
     /// The newest of `drawn` that the terminal was told.
     told: Drawn,
-    pulse: watch::Receiver<Pulse>,
-    batches: mpsc::Receiver<Batch>,
+    /// Bytes that were typed to earlier UIs.
+    typed_before: u64,
+    /// Its first frame is drawn.
+    has_drawn: bool,
     leave: mpsc::Sender<()>,
+    /// `None` once its end was told.
     exited: Option<oneshot::Receiver<Exit>>,
+    /// Commands for it, if it runs on demand.
+    orders: Option<mpsc::Sender<UiOrder>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Drop for RunningUi {
+    fn drop(&mut self) {
+        self.task.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// A UI that runs on demand, and its use.
+struct Demand {
+    spec: OnDemand,
+    /// Last use of its screen.
+    used: Instant,
+    /// Next look at whether it is still needed.
+    check_at: Option<Instant>,
+    /// Held by those who watch its screen.
+    screen_use: ScreenUse,
 }
 
 impl Ui {
+    /// The next of what is heard. Cancel safe.
     async fn next(&mut self) -> News {
-        let Some(exited) = &mut self.exited else { return News::Report(None) };
-        tokio::select! {
+        let Self { pulse, batches, running, on_demand, .. } = self;
+        if on_demand.is_none() && running.as_ref().is_none_or(|running| running.exited.is_none()) {
+            return News::Report(None);
+        }
+        let (drawn, exited) = running.as_mut().map(|running| (&mut running.drawn, running.exited.as_mut())).unzip();
+        let exit = tokio::select! {
             // What was drawn is told before the end.
             biased;
-            Ok(()) = self.drawn.changed() => {
-                self.told = *self.drawn.borrow_and_update();
-                News::Drawn(self.told)
+            () = changed(drawn) => None,
+            Some(batch) = batches.recv() => return News::Happened(batch),
+            Ok(()) = pulse.changed() => return News::Gauged(pulse.borrow_and_update().gauges),
+            order = next_order(on_demand) => return News::Ordered(order),
+            exit = ended(exited.flatten()) => Some(exit),
+        };
+        match (running, exit) {
+            (Some(running), None) => News::Drawn(running.note_drawn()),
+            (Some(running), Some(exit)) => {
+                running.exited = None;
+                News::Report(Some(exit))
             }
-            Some(batch) = self.batches.recv() => News::Happened(batch),
-            Ok(()) = self.pulse.changed() => News::Gauged(self.pulse.borrow_and_update().gauges),
-            exit = exited => {
-                self.exited = None;
-                News::Report(Some(match exit {
-                    Ok(Exit::Code(code)) => Report::Exited(code),
-                    Ok(Exit::Signal(signal)) => Report::Killed(signal),
-                    Ok(Exit::Unknown) | Err(_) => Report::Exited(1),
-                }))
+            (None, _) => News::Report(None),
+        }
+    }
+}
+
+impl RunningUi {
+    fn note_drawn(&mut self) -> Drawn {
+        let drawn = *self.drawn.borrow_and_update();
+        self.told = Drawn { typed: self.typed_before + drawn.typed, ..drawn };
+        self.has_drawn = true;
+        self.told
+    }
+}
+
+async fn changed(drawn: Option<&mut watch::Receiver<Drawn>>) {
+    match drawn {
+        Some(drawn) => {
+            if drawn.changed().await.is_err() {
+                std::future::pending().await
             }
         }
+        None => std::future::pending().await,
+    }
+}
+
+async fn ended(exited: Option<&mut oneshot::Receiver<Exit>>) -> Report {
+    match exited {
+        Some(exited) => match exited.await {
+            Ok(Exit::Code(code)) => Report::Exited(code),
+            Ok(Exit::Signal(signal)) => Report::Killed(signal),
+            Ok(Exit::Unknown) | Err(_) => Report::Exited(1),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_order(on_demand: &mut Option<Demand>) -> UiOrder {
+    match on_demand {
+        Some(demand) => match demand.spec.port.orders.recv().await {
+            Some(order) => order,
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
     }
 }
 
@@ -222,6 +348,14 @@ impl Behind {
         matches!(self, Self::Ui(_))
     }
 
+    /// False for a UI that runs on demand and does not run now.
+    pub fn is_running(&self) -> bool {
+        match self {
+            Self::Program(_) => true,
+            Self::Ui(ui) => ui.running.is_some(),
+        }
+    }
+
     /// How the conversation stands this moment, if there is one.
     pub fn gauges(&self) -> Option<Gauges> {
         match self {
@@ -232,20 +366,20 @@ impl Behind {
 
     /// The beat of the space that its UI has not drawn yet, if there is one.
     pub fn undrawn_beat(&self) -> Option<u64> {
-        match self {
-            Self::Program(_) => None,
-            Self::Ui(ui) => {
-                let beat = ui.pulse.borrow().beat;
-                (ui.exited.is_some() && ui.told.beat < beat).then_some(beat)
-            }
-        }
+        let Self::Ui(ui) = self else { return None };
+        let running = ui.running.as_ref()?;
+        let beat = ui.pulse.borrow().beat;
+        (running.exited.is_some() && running.told.beat < beat).then_some(beat)
     }
 
     /// Tells a UI its size; a program hears it from its terminal.
     pub fn resize(&self, size: Size) -> bool {
         match self {
             Self::Program(_) => false,
-            Self::Ui(ui) => ui.sizes.send(size).is_ok(),
+            Self::Ui(ui) => {
+                ui.sizes.send_replace(size);
+                true
+            }
         }
     }
 
@@ -253,63 +387,102 @@ impl Behind {
         match self {
             Self::Program(program) => program.1.give(order),
             // Signals are refused by the machine; what is left asks for an end. One that waits already is enough.
-            Self::Ui(ui) => drop(ui.leave.try_send(())),
+            Self::Ui(ui) => {
+                if let Some(running) = &ui.running {
+                    let _ = running.leave.try_send(());
+                }
+            }
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use tokio::io::AsyncWriteExt;
-    use wh_client::{Attachment, Look, ToTerminal};
+/// The part of a UI that runs on demand.
+impl Behind {
+    fn demand(&mut self) -> Option<(&mut Demand, &mut Option<RunningUi>, &watch::Sender<Size>)> {
+        match self {
+            Self::Program(_) => None,
+            Self::Ui(ui) => ui.on_demand.as_mut().map(|demand| (demand, &mut ui.running, &ui.sizes)),
+        }
+    }
 
-    use super::*;
-    use crate::space::RunningSpace;
-
-    const SIZE: Size = Size { columns: 40, rows: 5 };
-
-    async fn hosted(attended: bool) -> (Hosted, Host, RunningSpace) {
-        let running = RunningSpace::start("test", "human".into());
-        let spec = HostSpec {
-            command: vec!["wh".into()],
-            size: SIZE,
-            attended,
-            screen: Some(ScreenSpec { history_lines: 10, log_characters: 100 }),
-            recording: None,
-            space: running.space.clone(),
-            ledger: None,
+    /// The screen is used: it has to be there. `typed` bytes were typed so far.
+    pub fn use_screen(&mut self, typed: u64) -> Screen {
+        let Some((demand, running, sizes)) = self.demand() else { return Screen::Drawn };
+        demand.used = Instant::now();
+        if let Some(running) = running {
+            return if running.has_drawn { Screen::Drawn } else { Screen::Starting };
+        }
+        let (terminal, host, mut ui) = match line(sizes, typed) {
+            Ok(line) => line,
+            Err(error) => {
+                warn!(%error, "the UI cannot be started");
+                return Screen::Drawn;
+            }
         };
-        let (hosted, host) = host(spec).await.unwrap();
-        (hosted, host, running)
+        let (orders, ordered) = mpsc::channel(UI_ORDERS);
+        ui.orders = Some(orders);
+        let port = UiPort { facts: demand.spec.port.facts.clone(), orders: ordered };
+        ui.task = Some((demand.spec.start)(host, port));
+        demand.check_at = Some(demand.used + demand.spec.unused_after);
+        *running = Some(ui);
+        Screen::Started(terminal, demand.spec.screen)
     }
 
-    async fn beat(running: &RunningSpace) -> u64 {
-        running.space.watch().await.unwrap().beat
+    /// Passes a command on to the UI. One that it does not take is dropped, and its sender is told by that.
+    pub fn order(&mut self, order: UiOrder) {
+        if let Some((_, Some(RunningUi { orders: Some(orders), .. }), _)) = self.demand() {
+            drop(orders.try_send(order));
+        }
     }
 
-    #[tokio::test]
-    async fn output_before_a_terminal_is_attached_waits_for_it() {
-        let (hosted, mut host, running) = hosted(true).await;
-        host.line.write_all(b"enter and the first frame").await.unwrap();
-        host.drawn.send_replace(Drawn { typed: 0, beat: beat(&running).await });
-        // A look comes after the report, and shows that nothing was read.
-        let shown = hosted.surface.look(Look::default()).await.unwrap();
-        assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "");
-        let ((output, mut terminal), (_input, input), (_changes, changes)) =
-            (mpsc::channel(8), mpsc::channel(1), mpsc::channel(1));
-        hosted.surface.attach(Attachment { size: SIZE, output, input, changes }).await.unwrap();
-        let Some(ToTerminal::Output(bytes)) = terminal.recv().await else { panic!("it is told what was drawn") };
-        assert_eq!(&bytes[..], b"enter and the first frame");
+    /// What keeps the UI while it is held.
+    pub fn screen_use(&mut self) -> Option<ScreenUse> {
+        self.demand().map(|(demand, ..)| demand.screen_use.clone())
     }
 
-    #[tokio::test]
-    async fn a_look_waits_until_the_ui_has_drawn_what_happened_before() {
-        let (hosted, mut host, running) = hosted(false).await;
-        let looking = tokio::spawn(async move { hosted.surface.look(Look::default()).await.unwrap() });
-        tokio::task::yield_now().await;
-        host.line.write_all(b"the newest frame").await.unwrap();
-        host.drawn.send_replace(Drawn { typed: 0, beat: beat(&running).await });
-        let shown = looking.await.unwrap();
-        assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "the newest frame");
+    /// The first frame takes too long: nobody waits for it any more.
+    pub fn take_as_drawn(&mut self) {
+        if let Self::Ui(ui) = self {
+            ui.running.iter_mut().for_each(|running| running.has_drawn = true);
+        }
+    }
+
+    /// Time of the next look at whether the UI is still needed.
+    pub fn check_at(&self) -> Option<Instant> {
+        match self {
+            Self::Program(_) => None,
+            Self::Ui(ui) => ui.on_demand.as_ref()?.check_at.filter(|_| ui.running.is_some()),
+        }
+    }
+
+    /// Ends a UI that nobody has used for [`OnDemand::unused_after`], unless something would be lost with it. True if it has ended.
+    pub fn end_unused(&mut self, now: Instant) -> bool {
+        let Some((demand, running, _)) = self.demand() else { return false };
+        if running.is_none() || demand.check_at.is_none_or(|at| now < at) {
+            return false;
+        }
+        let (after, used) = (demand.spec.unused_after, demand.used);
+        let unused_at = used + after;
+        let is_needed = demand.screen_use.is_shared() || !demand.spec.port.facts.borrow().at_rest;
+        if now < unused_at || is_needed {
+            demand.check_at = Some(unused_at.max(now + after / UI_CHECKS));
+            return false;
+        }
+        (*running, demand.check_at) = (None, None);
+        demand.spec.port.facts.send_replace(UiFacts::default());
+        true
     }
 }
+
+/// The screen of a UI that is about to be used.
+pub(super) enum Screen {
+    /// It is there.
+    Drawn,
+    /// The UI has not drawn its first frame yet.
+    Starting,
+    /// The UI was started just now, on this line.
+    Started(Terminal, ScreenSpec),
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
-use wh_client::{Facts, Shown, Watch};
+use wh_client::{Facts, ScreenUse, Shown, Watch};
 use wh_core::event::{Cursor, Epoch, Event, FellOut, Journal, Numbered};
 
 /// Events handed out at once: enough to catch up quickly, few enough not to keep the session waiting.
@@ -36,13 +36,14 @@ impl Hub {
         self.frames.send_if_modified(|known| std::mem::replace(known, count) != count);
     }
 
-    pub fn watch(&self, facts: Facts, shown: Option<Shown>) -> Watch {
+    pub fn watch(&self, facts: Facts, shown: Option<Shown>, screen_use: Option<ScreenUse>) -> Watch {
         Watch {
             end: self.journal.end(),
             facts,
             shown,
             events: self.events.subscribe(),
             frames: self.frames.subscribe(),
+            screen_use,
         }
     }
 

@@ -33,6 +33,16 @@ struct Screen {
 }
 
 impl Screen {
+    fn new(size: Size, spec: ScreenSpec) -> Self {
+        Self {
+            vt: Vt::new(size, spec.history_lines),
+            log: ByteLog::new(spec.log_characters),
+            frame: OnceLock::new(),
+            before: None,
+            updating_since: None,
+        }
+    }
+
     fn frame(&self) -> &Arc<Frame> {
         self.frame.get_or_init(|| Arc::new(self.vt.frame_after(self.before.as_deref())))
     }
@@ -45,14 +55,18 @@ impl Screen {
 
 impl Keeper {
     pub fn new(size: Size, spec: Option<ScreenSpec>, session: Session) -> Self {
-        let screen = spec.map(|spec| Screen {
-            vt: Vt::new(size, spec.history_lines),
-            log: ByteLog::new(spec.log_characters),
-            frame: OnceLock::new(),
-            before: None,
-            updating_since: None,
-        });
-        Self { session, screen }
+        Self { session, screen: spec.map(|spec| Screen::new(size, spec)) }
+    }
+
+    /// Begins with a blank screen.
+    pub fn open_screen(&mut self, size: Size, spec: ScreenSpec) {
+        self.screen = Some(Screen::new(size, spec));
+    }
+
+    /// Keeps no screen any more.
+    pub fn close_screen(&mut self) {
+        self.screen = None;
+        wh_client::memory::release();
     }
 
     /// Takes note of what happened.

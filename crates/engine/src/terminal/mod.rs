@@ -26,7 +26,7 @@ use wh_pipe::supervisor::{self, NotStarted};
 use wh_screen::pty::{Program, ProgramSpec};
 
 use crate::ledger::SessionLedger;
-pub use hosted::{Host, HostSpec, Hosted, host};
+pub use hosted::{Host, HostSpec, Hosted, OnDemand, StartUi, host, host_on_demand};
 pub use recorder::RecordingSpec;
 
 /// What to run and how to watch it.

@@ -4,6 +4,7 @@
 mod drawn;
 mod durable;
 mod interrupt;
+mod on_demand;
 mod snapshot;
 
 use std::collections::{HashMap, VecDeque};
@@ -31,6 +32,7 @@ use super::recorder::{Recorder, Take};
 use crate::ledger::SessionLedger;
 use drawn::{HeldAnswer, HeldLook, Undrawn};
 use durable::StoredCommands;
+use on_demand::Waiting;
 
 /// Read at once at most; more than this would keep the doors waiting. Linux hands out a terminal's output in pieces of
 /// about 4 KiB, and has a worker of its own make the next one ready: while the emulator takes one piece, the next comes.
@@ -73,6 +75,8 @@ pub(super) struct Task {
     undrawn: Undrawn<HeldAnswer>,
     /// Looks at a UI, until it has drawn what had happened in its space before.
     undrawn_looks: Undrawn<HeldLook>,
+    /// Requests that wait for the first frame of a UI that runs on demand.
+    waiting: Waiting,
     recorder: Option<Recorder>,
     size: Size,
     /// A person's terminal is to be attached and is not yet: the program's first words are for it.
@@ -122,6 +126,7 @@ impl Task {
             hub,
             undrawn: Undrawn::default(),
             undrawn_looks: Undrawn::default(),
+            waiting: Waiting::default(),
             recorder: None,
             size,
             held: false,
@@ -162,8 +167,10 @@ impl Task {
         let mut buffer = vec![0; READ_AT_ONCE];
         loop {
             let drawing = [self.undrawn.deadline(), self.undrawn_looks.deadline()];
-            let wake = [self.keeper.wake_at(), self.silent_at].into_iter().chain(drawing).flatten().min();
+            let ui = [self.waiting.deadline(), self.behind.check_at()];
+            let wake = [self.keeper.wake_at(), self.silent_at].into_iter().chain(drawing).chain(ui).flatten().min();
             let idle = self.outbox.is_empty();
+            let open = self.open && self.behind.is_running();
             let reads_person = idle && !self.keeper.session.interrupting();
             tokio::select! {
                 request = self.requests.recv() => match request {
@@ -173,8 +180,8 @@ impl Task {
                 begun = durable::next(&mut self.stored) => self.begun(begun).await,
                 news = self.behind.next(), if self.guarded => self.news(news).await,
                 deed = next_deed(&mut self.person, reads_person) => self.deed(deed).await,
-                written = self.outbox.write(&self.terminal), if !idle && self.open => self.written(written).await,
-                count = read(&self.terminal, &self.display, &mut buffer), if self.open && !self.held => self.output(count, &buffer).await,
+                written = self.outbox.write(&self.terminal), if !idle && open => self.written(written).await,
+                count = read(&self.terminal, &self.display, &mut buffer), if open && !self.held => self.output(count, &buffer).await,
                 () = self.display.stopped(), if self.untold_stop => self.untold_stop = false,
                 () = sleep_until(wake) => self.tick().await,
             }
@@ -190,6 +197,7 @@ impl Task {
 
     /// Carries a request out; `begun` is the id under which it was stored just now.
     async fn carry_out(&mut self, request: Request, begun: Option<RequestId>) {
+        let Some((request, begun)) = self.after_first_frame(request, begun) else { return };
         match request {
             Request::Type { gestures, request, answer, reply } => {
                 let command = self.keeper.encode(&gestures).map(|bytes| Command::Type { bytes, answer });
@@ -234,9 +242,10 @@ impl Task {
                 let _ = reply.send(self.facts());
             }
             Request::Receipt { request_id, reply } => self.receipt(request_id, reply),
-            Request::Watch { reply } => {
+            Request::Watch { screen, reply } => {
                 let (facts, shown) = (self.facts(), self.shown(Look::default()));
-                let _ = reply.send(self.hub.watch(facts, shown));
+                let screen_use = if screen { self.behind.screen_use() } else { None };
+                let _ = reply.send(self.hub.watch(facts, shown, screen_use));
             }
             Request::Events { after, reply } => drop(reply.send(self.hub.after(&after))),
             Request::Attach(attachment) => self.attach(attachment).await,
@@ -315,7 +324,14 @@ impl Task {
     async fn news(&mut self, news: News) {
         match news {
             News::Report(report) => self.report(report).await,
-            News::Drawn(drawn) => self.drawn(drawn).await,
+            News::Drawn(drawn) => {
+                self.drawn(drawn).await;
+                self.carry_out_waiting().await;
+            }
+            News::Ordered(order) => {
+                self.has_screen();
+                self.behind.order(order);
+            }
             News::Gauged(gauges) => self.happens(Input::Gauged(gauges)).await,
             News::Happened(batch) if batch.is_empty() => {
                 self.hub.publish(Event::SpaceMissed, self.identity.clock.time(Instant::now()));
@@ -445,6 +461,7 @@ impl Task {
         if self.silent_at.is_some_and(|at| at <= now) {
             self.last_words(now).await;
         }
+        self.check_ui(now).await;
     }
 
     /// The program has ended and was silent for a while: that is its end, unless there is still something to read or the

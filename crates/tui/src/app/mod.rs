@@ -164,6 +164,12 @@ impl App {
         }
     }
 
+    /// True if nothing is being written and no dialog is open.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let open = self.dialog.is_open() || self.choices.is_open() || self.pager.is_some() || self.keys.is_some();
+        !open && self.composer.is_empty()
+    }
+
     pub(crate) fn me(&self) -> &ParticipantId {
         &self.options.me
     }

@@ -76,6 +76,7 @@ pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: Syste
         board_override: app.signals.wished(),
         verbose: app.verbose,
         show_streams: app.show_streams,
+        at_rest: app.is_at_rest(),
     };
     Drawn { cursor, wake: moment.wake(), facts }
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use wh_core::terminal::Size;
 use wh_wire::control::{NewSessionRequest, SessionSummary};
 
+use super::space::ThemeChoice;
 use crate::control::TOKEN_VARIABLE;
 use crate::daemon::Place;
 use crate::door::{AnswerTimeout, DoorArguments};
@@ -128,7 +129,12 @@ impl New {
             print(&format!("{} ({})\n", session.name, session.session_id))?;
         }
         if self.attach {
-            return super::attach::attach(&session.session_id, super::attach::DETACH_KEY, self.answer.timeout);
+            return super::attach::attach(
+                &session.session_id,
+                super::attach::DETACH_KEY,
+                self.answer.timeout,
+                ThemeChoice::from_environment(),
+            );
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -8,6 +8,7 @@ use wh_client::SESSION_VARIABLE;
 use wh_wire::control::SessionSummary;
 
 use super::attach::{DETACH_KEY, attach};
+use super::space::ThemeChoice;
 use super::{SpaceArguments, ago};
 use crate::daemon::Place;
 use crate::door::{ANSWER_TIMEOUT, DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
@@ -47,7 +48,14 @@ pub fn run(space: SpaceArguments) -> Result<ExitCode, Failure> {
         }
         match choice(&line, sessions.len()) {
             Choice::New => return space.run(),
-            Choice::Session(number) => return attach(&sessions[number].session_id, DETACH_KEY, ANSWER_TIMEOUT),
+            Choice::Session(number) => {
+                return attach(
+                    &sessions[number].session_id,
+                    DETACH_KEY,
+                    ANSWER_TIMEOUT,
+                    ThemeChoice::from_environment(),
+                );
+            }
             Choice::None => {}
         }
     }

@@ -9,19 +9,17 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use wh_agents::Catalog;
 use wh_agents::port::{Agent, AgentFacts, Harness, Resume, Start, StartError};
-use wh_client::Ui;
-use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
 use wh_core::space::harness::Report;
 use wh_core::space::item::Level;
 use wh_core::space::state::Targets;
-use wh_core::terminal::{Exit, Size};
+use wh_core::terminal::Size;
 use wh_doors::http::Conversation;
 use wh_engine::ledger::SessionLedger;
 use wh_engine::space::{Roster, RunningSpace};
-use wh_engine::terminal::{self, Host, HostSpec, Hosted, ScreenSpec};
+use wh_engine::terminal::{HostSpec, ScreenSpec};
+use wh_tui::Options;
 use wh_tui::theme::Theme;
-use wh_tui::{Left, Options};
 
 use crate::agents;
 use crate::control::{Control, ControlArguments};
@@ -32,13 +30,14 @@ use crate::opened::{Opened, Stay};
 use crate::person::Person;
 use crate::protect;
 use crate::record::RecordArguments;
+use crate::shown::ShownUi;
 use crate::signals::Signals;
 use crate::waiting;
 
 /// Ports that the remote control of the Gemini CLI is told by.
 const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
 
-/// How long what is left to do at the end may take.
+/// Limit for the end of a recording.
 const LAST_RITES: Duration = Duration::from_secs(5);
 
 /// Lines kept above the screen; the UI draws on the alternate screen, which has none.
@@ -84,8 +83,9 @@ impl Space {
     }
 }
 
+/// The colours of the UI, as they are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ThemeChoice {
+pub enum ThemeChoice {
     /// What suits the terminal
     Auto,
     Dark,
@@ -302,25 +302,30 @@ impl SpaceArguments {
             space: running.space.clone(),
             ledger,
         };
-        let (hosted, host) = terminal::host(spec).await.map_err(|error| failed(&error))?;
-        let (ui, port) = Ui::new();
+        let title = titles.join(", ");
         let options = Options {
             theme: self.theme.theme(person.is_some()),
-            agent: Some(titles.join(", ")),
+            agent: Some(title.clone()),
             directory,
             door: control.as_ref().map(|control| control.address.port()),
             ..Options::new(me.clone())
         };
-        let Host { line, sizes, drawn, leave, exit } = host;
-        let shown = tokio::spawn(wh_tui::run(line, sizes, drawn, running.space.clone(), port, options));
-        let conversation = Conversation { space: running.space.clone(), ui: ui.clone(), me };
-        let door = control.map(|control| Opened::open(control, hosted.surface.clone(), Some(conversation), command));
-        Ok(OpenSpace { running, hosted, ui, leave, exit, shown, door })
+        let shown = ShownUi::start(spec, options).await.map_err(|error| failed(&error))?;
+        let conversation = Conversation { space: running.space.clone(), ui: shown.ui().clone(), me, title };
+        let door = control.map(|control| Opened::open(control, shown.surface().clone(), Some(conversation), command));
+        Ok(OpenSpace { running, shown, door })
     }
 }
 
 impl ThemeChoice {
-    fn theme(self, attended: bool) -> Theme {
+    /// The choice of the variable WH_THEME; what it does not name is no choice.
+    pub fn from_environment() -> Self {
+        let named = std::env::var("WH_THEME").ok().and_then(|name| Self::from_str(&name, false).ok());
+        named.unwrap_or(Self::Auto)
+    }
+
+    /// The colours, for a person's terminal or one of our own.
+    pub fn theme(self, attended: bool) -> Theme {
         match self {
             Self::Dark => Theme::dark(),
             Self::Light => Theme::light(),
@@ -355,74 +360,31 @@ fn cannot_start(error: &StartError) -> Failure {
 /// A space that is shown.
 struct OpenSpace {
     running: RunningSpace,
-    hosted: Hosted,
-    ui: Ui,
-    leave: tokio::sync::mpsc::Receiver<()>,
-    exit: tokio::sync::oneshot::Sender<Exit>,
-    shown: tokio::task::JoinHandle<Result<Left, wh_tui::Error>>,
+    shown: ShownUi,
     door: Option<Opened>,
 }
 
 impl OpenSpace {
     /// Waits until the person leaves or wh is asked to end; then closes everything in order.
     async fn live(self, person: Option<Person>, signals: &mut Signals) -> u8 {
-        let Self { running, hosted, ui, mut leave, exit, mut shown, door } = self;
-        let Hosted { surface, ended, recorded } = hosted;
-        let attached = match person {
-            Some(person) => Some(person.attach(&surface).await),
-            None => None,
-        };
-        let attended = attached.is_some();
-        let mut asked = false;
-        let outcome = loop {
-            tokio::select! {
-                outcome = &mut shown => break outcome,
-                () = signals.next() => {
-                    // The first asks; who asks again means it.
-                    if asked {
-                        shown.abort();
-                    }
-                    asked = true;
-                    tokio::spawn(go(ui.clone()));
-                }
-                Some(()) = leave.recv() => drop(tokio::spawn(go(ui.clone()))),
-            }
-        };
-        let clean = matches!(outcome, Ok(Ok(_)));
-        let (code, wrong) = match outcome {
-            Ok(Ok(Left::Person)) => (0, None),
-            Ok(Ok(Left::Terminal | Left::Space)) if asked => (0, None),
-            Ok(Ok(Left::Terminal)) => (code::FAILED, Some("the terminal is gone".to_owned())),
-            Ok(Ok(Left::Space)) => (code::FAILED, Some("the space is gone".to_owned())),
-            Ok(Err(error)) => (code::FAILED, Some(error.to_string())),
-            Err(error) if error.is_panic() => (code::FAILED, Some("the UI has failed".to_owned())),
-            Err(_) => (0, None),
-        };
-        let _ = exit.send(Exit::Code(code.into()));
-        // A terminal that takes nothing must not keep us.
-        let _ = tokio::time::timeout(LAST_RITES, ended).await;
-        if let Some(attached) = attached {
-            // A UI that did not leave by itself has switched nothing off.
-            let exit = if clean { Exit::Code(code.into()) } else { Exit::Signal(nix::libc::SIGTERM) };
-            attached.detach(&surface, exit).await;
-        }
-        if let Some(wrong) = wrong {
+        let Self { running, shown, door } = self;
+        let attended = person.is_some();
+        let front = shown.surface().clone();
+        let end = shown.until_left(person.map(|person| (person, &front)), signals).await;
+        drop(front);
+        if let Some(wrong) = end.wrong {
             say(&format!("wh: {wrong}"));
         }
         let _ = running.space.end(false).await;
-        if let Some(recorded) = recorded
+        if let Some(recorded) = end.recorded
             && let Ok(Ok(Err(error))) = tokio::time::timeout(LAST_RITES, recorded).await
         {
             say(&format!("wh: the recording is not complete: {error}"));
         }
         if let Some(door) = door {
-            let stay = if asked || attended { Stay::No } else { Stay::UntilRead };
+            let stay = if end.asked || attended { Stay::No } else { Stay::UntilRead };
             door.close(stay, signals).await;
         }
-        code
+        end.code
     }
-}
-
-async fn go(ui: Ui) {
-    let _ = ui.run(UiCommand::Exit).await;
 }

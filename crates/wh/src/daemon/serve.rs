@@ -38,6 +38,9 @@ use crate::{agents, log, protect};
 /// Lines kept above the screen of a terminal program.
 const HISTORY_LINES: usize = 2000;
 
+/// Time after the last use of its screen at which the UI of an agent's session is ended.
+const UNUSED_UI_AFTER: Duration = Duration::from_secs(10 * 60);
+
 /// Limit for closing the store at the end.
 const LONGEST_CLOSE: Duration = Duration::from_secs(10);
 
@@ -102,6 +105,7 @@ pub async fn serve(
     let sessions = Sessions::new(Means {
         catalog: Box::new(|directory| agents::catalog(directory).map_err(|failure| failure.told())),
         show: Box::new(show),
+        unused_ui_after: UNUSED_UI_AFTER,
         screen,
         withheld: vec![TOKEN_VARIABLE.into()],
         store: Some(store.clone()),

@@ -10,8 +10,19 @@ use super::stream::Cursor;
 use crate::control::{QuestionBody, ReceiptBody, SessionSummary};
 
 /// The commands by name.
-pub const COMMANDS: [&str; 10] =
-    ["control", "capabilities", "list", "session", "receipt", "subscribe", "create", "answer", "attach", "health"];
+pub const COMMANDS: [&str; 11] = [
+    "control",
+    "capabilities",
+    "list",
+    "session",
+    "receipt",
+    "subscribe",
+    "create",
+    "answer",
+    "attach",
+    "join",
+    "health",
+];
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +43,8 @@ pub enum Command {
     Create(Create),
     /// A terminal for a session: [`Attached`], and then the frames of [`attach`](crate::attach).
     Attach(Attach),
+    /// A conversation for a UI in the caller's process: [`Joined`], and then lines that only wh itself reads.
+    Join(Join),
     /// Whether the daemon is well: [`Health`].
     Health,
 }
@@ -179,6 +192,26 @@ pub struct Attached {
     pub session: SessionSummary,
 }
 
+/// Asks for the conversation of an agent's session, to be shown by a UI in the caller's process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// The session, by its id or name.
+    pub session_id: String,
+    /// The version of the lines that follow; the server's must be the same.
+    pub link: String,
+}
+
+/// Answers [`Join`]; the lines that follow are wh's own, and differ between versions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Joined {
+    /// The session.
+    pub session: SessionSummary,
+    /// The participant that the caller takes part as.
+    pub participant: String,
+    /// The agent's name for people.
+    pub title: String,
+}
+
 /// Answers `health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
@@ -214,6 +247,7 @@ impl Command {
             "receipt" => Self::Receipt(fields(payload, &["session_id", "request_id"])?),
             "subscribe" => Self::Subscribe(fields(payload, &["session_id"])?),
             "attach" => Self::Attach(fields(payload, &["session_id", "size"])?),
+            "join" => Self::Join(fields(payload, &["session_id", "link"])?),
             "create" => Self::Create(create(payload)?),
             other => {
                 let known = COMMANDS.join(", ");

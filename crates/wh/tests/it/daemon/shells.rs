@@ -48,6 +48,10 @@ fn attaching(shell: &Tmux) -> Pid {
     })
 }
 
+fn screen(shell: &Tmux) -> String {
+    shell.capture().join("\n")
+}
+
 fn attached(house: &House, session: &str, count: u64) {
     eventually(&format!("{count} terminals are attached"), || {
         (house.get(&format!("/sessions/{session}")).json()["attached"] == count).then_some(())
@@ -113,24 +117,72 @@ fn a_key_leaves_and_the_terminal_is_as_before() {
 }
 
 #[test]
-fn the_smallest_terminal_decides_the_size() {
+fn the_smallest_terminal_decides_the_size_of_a_program() {
     if !tools::present(&["tmux", "bash"]) {
         return;
     }
     let house = House::new();
-    house.demo("a", 0);
     let (mut large, small) = (shell(&house, 110, 35), shell(&house, 70, 40));
-    enter(&large, "wh attach a");
-    large.wait_for("Type a message");
+    enter(&large, "wh new --name a --attach -- cat");
+    attached(&house, "a", 1);
     size(&house, "a", 110, 35);
     enter(&small, "wh attach a");
-    small.wait_for("Type a message");
+    attached(&house, "a", 2);
     size(&house, "a", 70, 35);
     large.resize(90, 20);
     size(&house, "a", 70, 20);
     small.send_keys(&["C-\\"]);
     small.wait_for("left a");
     size(&house, "a", 90, 20);
+}
+
+#[test]
+fn two_people_at_one_agent_have_their_own_view_and_share_its_questions() {
+    if !tools::present(&["tmux", "bash"]) {
+        return;
+    }
+    let house = House::new();
+    house.demo("a", 0);
+    let (one, other) = (shell(&house, 100, 30), shell(&house, 80, 24));
+    for shell in [&one, &other] {
+        enter(shell, "wh attach a");
+        shell.wait_for("Type a message");
+    }
+    attached(&house, "a", 2);
+    // A conversation that is longer than both screens.
+    enter(&one, "/demo crowd 40");
+    for shell in [&one, &other] {
+        shell.wait_for("40");
+    }
+    eventually("it rests", || {
+        let wait = house.post("/sessions/a/control/wait", json!({ "condition": "idle", "timeout": 1000 }));
+        (wait.status == 200).then_some(())
+    });
+    // One scrolls: the other does not.
+    let (before, bottom) = (screen(&one), screen(&other));
+    one.send_keys(&["PageUp"]);
+    eventually("one has scrolled", || (screen(&one) != before).then_some(()));
+    assert_eq!(screen(&other), bottom, "the other's view stays");
+    // Each writes a draft of their own.
+    one.send_text("draft of one");
+    other.send_text("draft of the other");
+    one.wait_for("draft of one");
+    other.wait_for("draft of the other");
+    assert!(!screen(&one).contains("draft of the other") && !screen(&other).contains("draft of one"));
+    // A question is asked of both; one answers, and it closes for the other, whose draft is still there.
+    one.send_keys(&["C-u"]);
+    eventually("it is empty again", || screen(&one).contains("Type a message").then_some(()));
+    house.ok(&["send", "a", "ask me for permission"]);
+    for shell in [&one, &other] {
+        shell.wait_for("demo asks");
+        shell.wait_for("Esc interrupts");
+    }
+    one.send_keys(&["1"]);
+    for shell in [&one, &other] {
+        eventually("the dialog is closed", || (!screen(shell).contains("Esc interrupts")).then_some(()));
+    }
+    other.wait_for("draft of the other");
+    assert_eq!(house.get("/sessions/a/control/questions").json()["questions"], json!([]));
 }
 
 #[test]
@@ -287,7 +339,7 @@ fn the_small_commands_take_a_session_by_its_name() {
     assert!(!house.ok(&["ls", "--all", "--json"]).contains(&session.id));
 
     let agent = house.demo("a", 0);
-    house.ok(&["send", "a", "/demo ask"]);
+    house.ok(&["send", "a", "ask me for permission"]);
     house.question(&agent);
     let asked = house.ok(&["answer", "a"]);
     let question = asked.split_whitespace().next().unwrap().to_owned();
