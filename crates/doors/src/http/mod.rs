@@ -5,7 +5,6 @@ mod body;
 mod connections;
 mod drawn;
 mod fault;
-pub(crate) mod feed;
 mod input;
 mod metrics;
 mod openapi;
@@ -14,7 +13,7 @@ mod patient;
 mod peer;
 mod screen;
 mod screenshot;
-pub(crate) mod serve;
+mod serve;
 mod sessions;
 mod space;
 mod state;
@@ -35,16 +34,16 @@ use wh_core::caller::Act;
 use wh_core::session::Sight;
 use wh_wire::control::{ClientState, HealthBody, ScreenBody};
 
+use crate::Closing;
 use crate::admission::Admission;
+use crate::bodies::{client_state, plain_body};
 pub use access::{Access, Token};
 use drawn::Drawn;
 use fault::Fault;
 use metrics::Meters;
 use peer::Peer;
-pub use serve::{Closing, bind, serve};
+pub use serve::{bind, serve};
 pub use sessions::daemon_router;
-pub use space::told_body;
-pub(crate) use space::{questions_of, receipt_body};
 pub use usage::Usage;
 pub use wh_client::Conversation;
 
@@ -110,7 +109,7 @@ const PATHS: [&str; 32] = [
 ];
 
 /// The sender of everything that comes here: who has the token is the owner, and is the default team's own member.
-pub(crate) const SENDER: &str = "local";
+const SENDER: &str = "local";
 
 impl Door {
     /// True if these are the participants that a message goes to anyway: the session's own agent.
@@ -142,7 +141,7 @@ pub fn router(
 /// The state of a surface, and its screen as it is at this moment: what the API would answer, without the conversation.
 pub async fn snapshot(surface: &Surface) -> Result<(ClientState, ScreenBody), Gone> {
     let shown = surface.look(Look { history: false, sight: Sight::Now }).await?;
-    Ok((state::client_state(&surface.facts().await?), screen::plain_body(&shown)))
+    Ok((client_state(&surface.facts().await?), plain_body(&shown)))
 }
 
 /// The same for one session of a daemon.

@@ -15,12 +15,13 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tracing::{Instrument, debug, info_span};
 
 use super::connections::{Connection, Connections, InRequest};
 use super::patient::Patient;
 use super::peer::Peer;
+use crate::closing::{Closing, closed};
 use crate::slots::Evicted;
 
 /// Time limit for the headers of a request, and for an idle connection that is trusted. For others see [`Connections`].
@@ -35,14 +36,6 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 const LISTEN_BACKLOG: u32 = 1024;
 /// Connections that are accepted before their owners are looked up together.
 const LOOK_UP_BATCH: usize = 256;
-
-/// Becomes true when the door is to close.
-pub type Closing = watch::Receiver<bool>;
-
-/// Waits for the moment to close. Also comes when nobody is left who could say so.
-pub(crate) async fn closed(closing: &mut Closing) {
-    let _ = closing.wait_for(|closing| *closing).await;
-}
 
 /// Listens on this address, with a long queue: a connection for which it has no room is tried again by the peer only after a second.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {

@@ -24,11 +24,12 @@ use super::access::{Access, guarded};
 use super::fault::Fault;
 use super::input::request_id;
 use super::peer::Peer;
-use super::space::receipt_body;
-use super::{Closing, body, openapi};
+use super::{body, openapi};
+use crate::Closing;
 use crate::admission::{Admission, enter_creators};
+use crate::bodies::{receipt_body, summary};
+use crate::new_session::{USUAL_SIZE, directory, what};
 use crate::receipts;
-use crate::sessions::{USUAL_SIZE, directory, summary, what};
 
 /// Every path of this door that is not a session's own.
 #[cfg(test)]

@@ -11,15 +11,14 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
-use wh_client::Facts;
 use wh_core::session::Status;
 use wh_core::space::query::EnvelopeFilter;
-use wh_wire::control::{ClientState, ExitBody, MessagesBody, SessionFacts, TerminalFacts, Ui};
+use wh_wire::control::{ClientState, MessagesBody};
 
 use super::Door;
 use super::fault::Fault;
 use super::screen::{asks_for_another, not_modified};
-use crate::time::iso;
+use crate::bodies::{self, client_state};
 
 /// Messages returned unless the caller wants another number.
 const USUAL_MESSAGES: usize = 100;
@@ -62,12 +61,12 @@ pub(super) async fn state(
     };
     // An unchanged state costs nobody the work of showing it.
     if headers.contains_key(header::IF_NONE_MATCH) {
-        let tag = tag_of(super::space::state_fingerprint(conversation).await?)?;
+        let tag = tag_of(bodies::state_fingerprint(conversation).await?)?;
         if asks_for_another(&headers, &tag) {
             return Ok(not_modified(&tag));
         }
     }
-    let (state, number) = super::space::state(conversation, surface, wanted).await?;
+    let (state, number) = bodies::state(conversation, surface, wanted).await?;
     Ok(answer(tag_of(number)?, &state))
 }
 
@@ -85,44 +84,6 @@ fn since(text: Option<&str>) -> Result<Option<SystemTime>, Fault> {
     let time = text.map(|text| text.parse::<Timestamp>()).transpose();
     let time = time.map_err(|_| Fault::Invalid("since must be a time like 2025-01-06T10:00:00Z".to_owned()))?;
     Ok(time.map(SystemTime::from))
-}
-
-/// What is known of a surface alone: its process and its terminal.
-pub(super) fn client_state(facts: &Facts) -> ClientState {
-    let (status, exit) = match facts.status {
-        Status::Running => ("running", None),
-        Status::Stopped => ("stopped", None),
-        Status::Exited(exit) => ("exited", Some(ExitBody { code: exit.code(), signal: exit.signal() })),
-    };
-    ClientState {
-        ui: Ui { terminal_width: Some(facts.size.columns), ..Ui::default() },
-        session: Some(SessionFacts {
-            id: facts.id.clone(),
-            command: facts.command.clone(),
-            status: status.to_owned(),
-            evidence: "process".to_owned(),
-            since: iso(facts.since),
-            pid: facts.pid,
-            exit,
-            open_waits: facts.open_waits,
-            queued_input: facts.queued_input,
-        }),
-        terminal: Some(TerminalFacts {
-            width: facts.size.columns,
-            height: facts.size.rows,
-            attached: facts.attached,
-            title: facts.title.clone(),
-            alternate_screen: facts.alternate_screen,
-            directory: facts.reports.directory.clone(),
-            notification: facts.reports.notification.clone(),
-            progress: facts.reports.progress.clone(),
-            shell_mark: facts.reports.shell_mark.clone(),
-            bells: facts.reports.bells,
-            output_bytes: facts.output_bytes,
-            frames_rendered: facts.frames_rendered,
-        }),
-        ..ClientState::default()
-    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -146,7 +107,7 @@ pub(super) async fn messages(
         from: query.from,
     };
     let (messages, total) = match &door.conversation {
-        Some(conversation) => super::space::messages(conversation, wanted).await?,
+        Some(conversation) => bodies::messages(conversation, wanted).await?,
         None => (Vec::new(), 0),
     };
     Ok(Json(MessagesBody { filtered: messages.len(), messages, total }))

@@ -16,7 +16,8 @@ use wh_wire::control::StreamBody;
 
 use super::Door;
 use super::fault::Fault;
-use super::feed::{Feed, Frames};
+use crate::bodies::Frames;
+use crate::feed::Feed;
 
 /// Frames a second unless the reader wants another number.
 const USUAL_RATE: u32 = 30;
@@ -75,7 +76,9 @@ async fn open(
     if !(1..=HIGHEST_RATE).contains(&rate) {
         return Err(Fault::Invalid(format!("rate is frames a second, 1 to {HIGHEST_RATE}")));
     }
-    Feed::open(door, after, frames, rate).await
+    let Door { surface, conversation, closing, watchers, .. } = door;
+    let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
+    Ok(Feed::open(surface, conversation, closing, Some(place), (after, frames, rate)).await?)
 }
 
 /// Only what a reader can go on from has an id.

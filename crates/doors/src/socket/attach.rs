@@ -17,8 +17,8 @@ use wh_wire::socket::{Attach, Attached, ErrorCode, Failure, Response};
 
 use super::Door;
 use super::connection::{Reader, send};
-use crate::http::serve::closed;
-use crate::sessions::summary;
+use crate::bodies::summary;
+use crate::closing::closed;
 
 /// The surface to attach to, unless the caller may not type there.
 pub(super) fn may(door: &Door, session: &Arc<Session>, opener: &Opener) -> Result<Surface, Failure> {

@@ -22,10 +22,10 @@ use super::lines::{self, LINE_TIMEOUT, Line};
 use super::reader::Receiver;
 use super::{Door, Facts, attach, join, subscribe};
 use crate::admission::enter_creators;
-use crate::http::serve::closed;
-use crate::http::{questions_of, receipt_body};
+use crate::bodies::{questions_of, receipt_body, summary};
+use crate::closing::closed;
+use crate::new_session::{USUAL_SIZE, directory, what};
 use crate::receipts;
-use crate::sessions::{USUAL_SIZE, directory, summary, what};
 use crate::slots::Slot;
 
 /// How long a peer may take nothing of an answer before it is dropped.

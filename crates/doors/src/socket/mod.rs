@@ -25,7 +25,7 @@ use wh_client::{Controller, Daemon, Opener, Session};
 use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
 
 use crate::admission::Admission;
-use crate::http::serve::{Closing, closed};
+use crate::closing::{Closing, closed};
 use crate::slots::{Evicted, Slot, Slots, Table};
 use lines::LineBudget;
 

@@ -1,11 +1,9 @@
 //! What happens in a session, line by line, until the subscriber leaves.
 
 use std::io;
-use std::sync::Arc;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedWriteHalf;
-use tokio::sync::Semaphore;
 use wh_client::Session;
 use wh_core::event::{Cursor, Epoch};
 use wh_wire::control::StreamBody;
@@ -13,7 +11,8 @@ use wh_wire::socket::{ErrorCode, Response, StreamLine, Subscribe, Subscribed};
 
 use super::Door;
 use super::connection::{Reader, send};
-use crate::http::feed::{Feed, Frames};
+use crate::bodies::Frames;
+use crate::feed::Feed;
 
 /// Nothing is drawn here; the feed wants to know all the same.
 const RATE: u32 = 1;
@@ -29,10 +28,9 @@ pub(super) async fn stream(
     let gone = || Response::failed(id, ErrorCode::SessionNotFound, "the session is gone, and nothing happens in it");
     let Some(surface) = session.surface.clone() else { return send(&mut writer, &gone().encode()).await };
     let after = wanted.after.map(|cursor| Cursor { epoch: Epoch::new(&cursor.epoch), seq: cursor.seq });
-    // The connection itself has a place already.
-    let Ok(place) = Arc::new(Semaphore::new(1)).try_acquire_owned() else { return Ok(()) };
     let wishes = (after, Frames::None, RATE);
-    let Ok(mut feed) = Feed::of(surface, session.conversation.clone(), door.closing.clone(), place, wishes).await
+    // The connection itself has a place already.
+    let Ok(mut feed) = Feed::open(surface, session.conversation.clone(), door.closing.clone(), None, wishes).await
     else {
         return send(&mut writer, &gone().encode()).await;
     };

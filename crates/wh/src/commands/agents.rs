@@ -10,7 +10,7 @@ use wh_agents::port::{Login, ManageError, Start, Surroundings};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Refusal;
 use wh_core::space::roster::{Ask, LoginDone, LoginMethod, Told};
-use wh_doors::http::told_body;
+use wh_doors::told_body;
 use wh_engine::space::{Roster, RunningSpace};
 
 use crate::agents;

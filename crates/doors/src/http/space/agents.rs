@@ -4,38 +4,20 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use serde_json::{Value, json};
 use wh_core::caller::Act;
 use wh_core::space::command::{Command, Refusal, Target};
-use wh_core::space::roster::{
-    Abilities, AgentCard, Ask, ConversationCard, LoginDone, LoginState, LogoutDone, McpServer, ModelCard, StatusCard,
-    Told,
-};
+use wh_core::space::roster::{Ask, LoginDone, Told};
 use wh_wire::control::{
-    AgentBody, AgentCapabilities, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLoginRequest,
-    AgentLogoutBody, AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentRunning, AgentStartRequest,
-    AgentStartedBody, AgentStatusBody, AgentsBody,
+    AgentConversationsBody, AgentLoginBody, AgentLoginRequest, AgentLogoutBody, AgentMcpBody, AgentModelsBody,
+    AgentStartRequest, AgentStartedBody, AgentStatusBody, AgentsBody,
 };
 
+use crate::bodies::agents::{
+    agents_body, conversations_body, login_body, logout_body, models_body, server_body, status_body,
+};
 use crate::http::fault::Fault;
 use crate::http::peer::Peer;
 use crate::http::{Door, body};
-use crate::time::iso;
-
-/// What was told of agents, as this door writes it.
-pub fn told_body(told: &Told) -> Value {
-    match told {
-        Told::Agents(cards) => json!(agents_body(cards)),
-        Told::Status(status) => json!(status_body(status)),
-        Told::Models { models, .. } => json!(models_body(models)),
-        Told::Mcp { servers, .. } => json!(AgentMcpBody { servers: servers.iter().map(server_body).collect() }),
-        Told::Conversations { conversations, .. } => json!(conversations_body(conversations)),
-        Told::LoggedIn { done, .. } => json!(login_body(done)),
-        Told::LoggedOut { done, .. } => json!(logout_body(done)),
-        Told::TakesPart(id) => json!(AgentStartedBody { ok: true, participant: id.clone() }),
-        Told::Done(message) => json!({ "ok": true, "message": message }),
-    }
-}
 
 async fn ask(door: &Door, agent: Option<&str>, ask: Ask) -> Result<Told, Fault> {
     Ok(door.conversation()?.space.manage(agent, ask).await?)
@@ -146,97 +128,4 @@ pub(in crate::http) async fn start(
     let target = Command::Target(Target::Only(vec![id.as_str().into()]));
     conversation.space.command(conversation.me.clone(), None, target).await??;
     Ok(Json(AgentStartedBody { ok: true, participant: id }))
-}
-
-fn agents_body(cards: &[AgentCard]) -> AgentsBody {
-    AgentsBody { agents: cards.iter().map(agent_body).collect() }
-}
-
-fn agent_body(card: &AgentCard) -> AgentBody {
-    let (logged_in, account) = match &card.login {
-        LoginState::NotNeeded => ("not_needed", None),
-        LoginState::Yes { account } => ("yes", account.clone()),
-        LoginState::No => ("no", None),
-        LoginState::Unknown => ("unknown", None),
-    };
-    AgentBody {
-        id: card.id.clone(),
-        title: card.title.clone(),
-        installed: card.installed,
-        version: card.version.clone(),
-        logged_in: logged_in.to_owned(),
-        account,
-        hint: card.hint.clone(),
-        taking_part: card.taking_part,
-        capabilities: capabilities_body(card.abilities),
-    }
-}
-
-fn capabilities_body(abilities: Abilities) -> AgentCapabilities {
-    AgentCapabilities {
-        streaming: abilities.streaming,
-        resume: abilities.resume,
-        modes: abilities.modes,
-        model_selection: abilities.models,
-        thinking: abilities.thinking,
-        mcp: abilities.mcp,
-        mcp_switching: abilities.mcp_switching,
-        skips_permissions: abilities.skips_permissions,
-        session_listing: abilities.conversations,
-    }
-}
-
-fn status_body(status: &StatusCard) -> AgentStatusBody {
-    AgentStatusBody {
-        agent: agent_body(&status.card),
-        about: status.about.iter().cloned().collect(),
-        mcp: status.mcp.as_ref().ok().map(|servers| servers.iter().map(server_body).collect()),
-        mcp_problem: status.mcp.as_ref().err().cloned(),
-        running: status.running.as_ref().map(|running| AgentRunning {
-            model: running.model.clone(),
-            mode: running.mode.clone(),
-            session: running.conversation.clone(),
-            turns: running.turns,
-        }),
-    }
-}
-
-fn models_body(models: &[ModelCard]) -> AgentModelsBody {
-    let model = |model: &ModelCard| AgentModel {
-        id: model.id.clone(),
-        name: model.title.clone(),
-        is_default: model.is_default,
-        is_current: model.is_current,
-    };
-    AgentModelsBody { models: models.iter().map(model).collect() }
-}
-
-fn server_body(server: &McpServer) -> AgentMcpServer {
-    AgentMcpServer { name: server.name.clone(), status: server.status.clone(), reason: server.reason.clone() }
-}
-
-fn conversations_body(conversations: &[ConversationCard]) -> AgentConversationsBody {
-    let conversation = |one: &ConversationCard| AgentConversation {
-        id: one.id.clone(),
-        title: one.title.clone(),
-        updated_at: one.at.map(iso),
-        directory: one.directory.as_ref().map(|directory| directory.to_string_lossy().into_owned()),
-    };
-    AgentConversationsBody { sessions: conversations.iter().map(conversation).collect() }
-}
-
-fn login_body(done: &LoginDone) -> AgentLoginBody {
-    AgentLoginBody {
-        success: done.success,
-        pending: done.pending,
-        account: done.account.clone(),
-        method: done.method.map(|method| method.name().to_owned()),
-        message: done.message.clone(),
-        requires_manual_action: done.instructions.is_some(),
-        instructions: done.instructions.clone(),
-    }
-}
-
-fn logout_body(done: &LogoutDone) -> AgentLogoutBody {
-    AgentLogoutBody { success: done.success, supported: done.supported, message: done.message.clone() }
 }

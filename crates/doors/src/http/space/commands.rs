@@ -6,47 +6,28 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use wh_client::{Conversation, Gone};
+use wh_client::Conversation;
 use wh_core::caller::Act;
 use wh_core::line;
-use wh_core::receipt::{Receipt, Stage};
 use wh_core::request::{Content, Request as Named};
 use wh_core::session::{Fate, Refusal as TerminalRefusal};
 use wh_core::slash::Slash;
 use wh_core::space::command::{Command, Done};
-use wh_core::space::item::Item;
-use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question};
+use wh_core::space::question::Answer;
 use wh_core::space::{ItemId, ParticipantId};
-use wh_wire::control::{
-    AnswerRequest, CommandRequest, DetailBody, DoneBody, InterruptRequest, OptionBody, QuestionBody, QuestionsBody,
-    ReachedBody, ReceiptBody,
-};
+use wh_wire::control::{AnswerRequest, CommandRequest, DoneBody, InterruptRequest, QuestionsBody, ReceiptBody};
 
-use super::state::kind_name;
+use crate::bodies::{open_questions, receipt_body};
 use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
 use crate::http::{Door, body};
 use crate::receipts;
-use crate::time::iso;
 
 pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
     let Some(conversation) = &door.conversation else { return Ok(Json(QuestionsBody { questions: Vec::new() })) };
     Ok(Json(QuestionsBody { questions: open_questions(conversation).await? }))
-}
-
-/// What waits for an answer in a conversation, if there is one.
-pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {
-    match conversation {
-        Some(conversation) => open_questions(conversation).await.unwrap_or_default(),
-        None => Vec::new(),
-    }
-}
-
-async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>, Gone> {
-    let open = conversation.space.questions().await?;
-    Ok(open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect())
 }
 
 pub(in crate::http) async fn answer(State(door): State<Door>, peer: Peer, body: Body) -> Result<Json<DoneBody>, Fault> {
@@ -142,69 +123,4 @@ async fn run(door: &Door, named: Option<Named>, command: Command) -> Result<Json
     let me = conversation.me.clone();
     let Done { receipt, lines, duplicate, .. } = conversation.space.command(me, named, command).await??;
     Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))
-}
-
-pub(super) fn stage_name(stage: &Stage) -> &'static str {
-    match stage {
-        Stage::Accepted => "accepted",
-        Stage::Delivered => "delivered",
-        Stage::Submitted => "submitted",
-        Stage::Started => "started",
-        Stage::Finished => "finished",
-        Stage::Failed(_) => "failed",
-    }
-}
-
-pub(crate) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
-    let reached = |(stage, at): &(Stage, std::time::SystemTime)| ReachedBody {
-        stage: stage_name(stage).to_owned(),
-        at: iso(*at),
-    };
-    let failure = if let Stage::Failed(failure) = &receipt.stage { Some(failure) } else { None };
-    ReceiptBody {
-        request_id: receipt.request_id.as_str().to_owned(),
-        stage: stage_name(&receipt.stage).to_owned(),
-        code: failure.map(|failure| failure.reason.code().to_owned()),
-        reason: failure.map(|failure| failure.words.clone()),
-        warning: receipt.warning.clone(),
-        message: receipt.item.as_ref().map(ToString::to_string),
-        turn: receipt.turn.as_ref().map(ToString::to_string),
-        reached: receipt.reached.iter().map(reached).collect(),
-    }
-}
-
-fn question_body(item: &Item, question: &Question) -> QuestionBody {
-    QuestionBody {
-        id: item.id.to_string(),
-        from: item.from.to_string(),
-        kind: kind_name(question.kind).to_owned(),
-        title: question.title.clone(),
-        details: question.details.iter().map(detail).collect(),
-        options: question.options.iter().map(option).collect(),
-        accepts_text: question.accepts_text,
-        preselects: question.preselects,
-        turn: item.turn.as_ref().map(ToString::to_string),
-        asked_at: iso(item.at),
-    }
-}
-
-fn detail(detail: &Detail) -> DetailBody {
-    match detail.clone() {
-        Detail::Text(text) => DetailBody::Text { text },
-        Detail::Command(command) => DetailBody::Command { command },
-        Detail::Path(path) => DetailBody::Path { path },
-        Detail::Diff { path, old, new } => DetailBody::Diff { path, old, new },
-        Detail::Input { tool, input } => DetailBody::Input { tool, input },
-    }
-}
-
-fn option(choice: &Choice) -> OptionBody {
-    let kind = match choice.meaning {
-        Meaning::AllowOnce => "allow_once",
-        Meaning::AllowAlways => "allow_always",
-        Meaning::RejectOnce => "reject_once",
-        Meaning::RejectAlways => "reject_always",
-        Meaning::Other => "other",
-    };
-    OptionBody { id: choice.id.clone(), label: choice.label.clone(), kind: kind.to_owned() }
 }

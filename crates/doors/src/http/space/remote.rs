@@ -14,7 +14,8 @@ use wh_core::space::item::Body as ItemBody;
 use wh_core::space::query::{Said, Speaker};
 use wh_wire::remote::{ExtentBody, HistoryEntry, MessageBody, MessageRequest};
 
-use super::commands::{run_line, stage_name};
+use super::commands::run_line;
+use crate::bodies::stage_name;
 use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;

@@ -7,31 +7,16 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 use wh_client::{Conversation, Gone, Look, Lost, Shown, Start, Subscription, Surface};
-use wh_core::event::{Cursor, Event, Notice, Numbered};
-use wh_core::space::ParticipantId;
+use wh_core::event::{Cursor, Numbered};
 use wh_core::space::query::EnvelopeFilter;
-use wh_screen::render;
-use wh_wire::control::{EventBody, FrameBody, StreamBody};
+use wh_wire::control::StreamBody;
 
-use super::Door;
-use super::fault::Fault;
-use super::screen::cursor_body;
-use super::serve::{Closing, closed};
-use super::space;
-use super::state::client_state;
+use crate::bodies::{Frames, client_state, event_body, frame_body, state};
+use crate::closing::{Closing, closed};
 use crate::time::iso;
 
 /// A quiet connection is given a sign of life this often: proxies and browsers give up on silence.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// What of the screen is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Frames {
-    #[default]
-    None,
-    Plain,
-    Raw,
-}
 
 pub(crate) struct Feed {
     surface: Surface,
@@ -48,22 +33,16 @@ pub(crate) struct Feed {
     heartbeat_at: Instant,
     closing: Closing,
     over: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 impl Feed {
-    pub(super) async fn open(door: Door, after: Option<Cursor>, frames: Frames, rate: u32) -> Result<Self, Fault> {
-        let Door { surface, conversation, closing, watchers, .. } = door;
-        let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
-        Ok(Self::of(surface, conversation, closing, place, (after, frames, rate)).await?)
-    }
-
-    /// The same, onto any surface, in a place that is taken already.
-    pub async fn of(
+    /// Subscribes to a surface. `place` is one among those who watch, where these are counted.
+    pub async fn open(
         surface: Surface,
         conversation: Option<Conversation>,
         closing: Closing,
-        place: OwnedSemaphorePermit,
+        place: Option<OwnedSemaphorePermit>,
         (after, frames, rate): (Option<Cursor>, Frames, u32),
     ) -> Result<Self, Gone> {
         let (start, subscription) = surface.subscribe(after, frames != Frames::None).await?;
@@ -105,7 +84,7 @@ impl Feed {
                 // Taken a moment later: it may hold what the next events tell, and those are told as a whole.
                 let state = match &self.conversation {
                     Some(conversation) => {
-                        Box::new(space::state(conversation, surface, EnvelopeFilter::default()).await?.0)
+                        Box::new(state(conversation, surface, EnvelopeFilter::default()).await?.0)
                     }
                     None => Box::new(surface),
                 };
@@ -178,44 +157,4 @@ impl Feed {
 async fn frame(surface: &Surface, not_before: Instant) -> Result<Shown, Gone> {
     sleep_until(not_before).await;
     surface.look(Look::default()).await
-}
-
-fn frame_body(shown: &Shown, frames: Frames) -> FrameBody {
-    let frame = &shown.frame;
-    FrameBody {
-        frames_rendered: shown.frames_rendered,
-        width: frame.size.columns,
-        height: frame.size.rows,
-        cursor: cursor_body(&frame.cursor),
-        hash: format!("{:016x}", render::fingerprint(frame)),
-        plain: (frames == Frames::Plain).then(|| render::plain(frame)),
-        raw: (frames == Frames::Raw).then(|| render::ansi(frame)),
-    }
-}
-
-fn event_body(event: &Event, conversation: Option<&Conversation>) -> EventBody {
-    match event {
-        Event::Space(event) => {
-            let nobody = ParticipantId::from("");
-            space::event_body(&event.event, conversation.map_or(&nobody, |conversation| &conversation.me))
-        }
-        Event::SpaceMissed => EventBody::Changed { part: "messages".to_owned() },
-        Event::Started { command, pid } => EventBody::Started { command: command.clone(), pid: *pid },
-        Event::Typed { bytes } => EventBody::Typed { bytes: *bytes },
-        Event::Resized(size) => EventBody::Resized { width: size.columns, height: size.rows },
-        Event::Marked(label) => EventBody::Marked { label: label.clone() },
-        Event::Attached(true) => EventBody::Attached,
-        Event::Attached(false) => EventBody::Detached,
-        Event::Stopped(true) => EventBody::Stopped,
-        Event::Stopped(false) => EventBody::Continued,
-        Event::Exited(exit) => EventBody::Exited { code: exit.code(), signal: exit.signal() },
-        Event::Noticed(notice) => match notice.clone() {
-            Notice::Title(title) => EventBody::Title { title },
-            Notice::Bell(count) => EventBody::Bell { count },
-            Notice::Directory(directory) => EventBody::Directory { directory },
-            Notice::Notification(text) => EventBody::Notification { text },
-            Notice::Progress(progress) => EventBody::Progress { progress },
-            Notice::ShellMark(mark) => EventBody::ShellMark { mark },
-        },
-    }
 }

@@ -5,14 +5,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use wh_client::{Gone, UiFacts};
+use wh_client::{Conversation, Gone, UiFacts};
 use wh_core::space::ParticipantId;
 use wh_core::space::envelope::{self, Envelope};
 use wh_core::space::event::{Activity, Status};
 use wh_core::space::harness::Usage;
 use wh_core::space::item::{Body, Item};
 use wh_core::space::query::{EnvelopeFilter, Envelopes, Revision};
-use wh_core::space::question::QuestionKind;
 use wh_core::space::state::{Participant, State, Targets};
 use wh_wire::control::{
     Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, Message,
@@ -20,8 +19,8 @@ use wh_wire::control::{
     Ui,
 };
 
-use super::Conversation;
-use super::happened::turn_body;
+use super::event::turn_body;
+use super::question::kind_name;
 use crate::time::iso;
 
 /// Characters of a thought that the state shows.
@@ -37,13 +36,13 @@ fn fingerprint(revision: &Revision, ui: &UiFacts, now: SystemTime) -> u64 {
 }
 
 /// The number that [`state`] will give, unless something changes before.
-pub(in crate::http) async fn state_fingerprint(conversation: &Conversation) -> Result<u64, Gone> {
+pub(crate) async fn state_fingerprint(conversation: &Conversation) -> Result<u64, Gone> {
     let revision = conversation.space.revision().await?;
     Ok(fingerprint(&revision, &conversation.ui.facts(), SystemTime::now()))
 }
 
 /// The state of a surface with that of its conversation, and the number of the latter.
-pub(in crate::http) async fn state(
+pub(crate) async fn state(
     conversation: &Conversation,
     surface: ClientState,
     filter: EnvelopeFilter,
@@ -60,7 +59,7 @@ pub(in crate::http) async fn state(
 }
 
 /// The envelopes that are wanted, and the number of all.
-pub(in crate::http) async fn messages(
+pub(crate) async fn messages(
     conversation: &Conversation,
     filter: EnvelopeFilter,
 ) -> Result<(Vec<Message>, usize), Gone> {
@@ -180,15 +179,6 @@ fn pending(state: &State) -> Option<PendingOperation> {
         requested_by: item.from.to_string(),
         created_at: iso(item.at),
     })
-}
-
-pub(super) fn kind_name(kind: QuestionKind) -> &'static str {
-    match kind {
-        QuestionKind::Permission => "permission",
-        QuestionKind::Choice => "choice",
-        QuestionKind::Text => "text",
-        QuestionKind::Secret => "secret",
-    }
 }
 
 fn streams(state: &State) -> Streams {

@@ -1,0 +1,142 @@
+//! The screen.
+
+use wh_client::Shown;
+use wh_core::terminal::Size;
+use wh_screen::frame::{Cell, Color, Cursor, CursorShape, Frame, Underline};
+use wh_screen::modes::{Modes, MouseEncoding, MouseTracking};
+use wh_screen::render;
+use wh_wire::control::{CellBody, CursorBody, FrameBody, ModesBody, ScreenBody, ScrollbackBody};
+
+use crate::time::iso;
+
+/// What of the screen is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Frames {
+    #[default]
+    None,
+    Plain,
+    Raw,
+}
+
+/// The screen as those who watch are sent it.
+pub(crate) fn frame_body(shown: &Shown, frames: Frames) -> FrameBody {
+    let frame = &shown.frame;
+    FrameBody {
+        frames_rendered: shown.frames_rendered,
+        width: frame.size.columns,
+        height: frame.size.rows,
+        cursor: cursor_body(&frame.cursor),
+        hash: frame_hash(frame),
+        plain: (frames == Frames::Plain).then(|| render::plain(frame)),
+        raw: (frames == Frames::Raw).then(|| render::ansi(frame)),
+    }
+}
+
+/// The screen as a body, without cells.
+pub(crate) fn plain_body(shown: &Shown) -> ScreenBody {
+    screen_body(shown, frame_hash(&shown.frame), false)
+}
+
+/// What is shown, as a number in words: the same for screens that show the same.
+pub(crate) fn frame_hash(frame: &Frame) -> String {
+    format!("{:016x}", render::fingerprint(frame))
+}
+
+/// The screen as a body.
+pub(crate) fn screen_body(shown: &Shown, hash: String, cells: bool) -> ScreenBody {
+    let frame: &Frame = &shown.frame;
+    let Size { columns, rows } = frame.size;
+    ScreenBody {
+        raw: render::ansi(frame),
+        plain: render::plain(frame),
+        lines: render::lines(frame),
+        width: columns,
+        height: rows,
+        cursor: cursor_body(&frame.cursor),
+        last_frame: iso(shown.last_frame),
+        frames_rendered: shown.frames_rendered,
+        scrollback: ScrollbackBody {
+            buffer_size: shown.log_characters,
+            truncated: shown.log_truncated,
+            raw: shown.history.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
+        },
+        title: frame.title.clone(),
+        alternate_screen: frame.modes.alternate_screen,
+        modes: modes_body(&frame.modes),
+        hash,
+        cells: cells.then(|| frame.rows.iter().map(|row| row.iter().map(cell_body).collect()).collect()),
+    }
+}
+
+fn cursor_body(cursor: &Cursor) -> CursorBody {
+    let style = match cursor.shape {
+        CursorShape::Block => "block",
+        CursorShape::Underline => "underline",
+        CursorShape::Beam => "beam",
+    };
+    CursorBody { x: cursor.x, y: cursor.y, visible: cursor.visible, style: style.to_owned(), blinking: cursor.blinking }
+}
+
+fn modes_body(modes: &Modes) -> ModesBody {
+    let mouse = match modes.mouse {
+        MouseTracking::Off => "off",
+        MouseTracking::Click => "click",
+        MouseTracking::Drag => "drag",
+        MouseTracking::Motion => "motion",
+    };
+    let mouse_encoding = match modes.mouse_encoding {
+        MouseEncoding::Legacy => "legacy",
+        MouseEncoding::Utf8 => "utf8",
+        MouseEncoding::Sgr => "sgr",
+    };
+    ModesBody {
+        application_cursor: modes.application_cursor,
+        application_keypad: modes.application_keypad,
+        bracketed_paste: modes.bracketed_paste,
+        focus_events: modes.focus_events,
+        mouse: mouse.to_owned(),
+        mouse_encoding: mouse_encoding.to_owned(),
+        kitty_keyboard: modes.kitty_keyboard,
+        modify_other_keys: modes.modify_other_keys,
+    }
+}
+
+fn cell_body(cell: &Cell) -> CellBody {
+    let mut text = String::new();
+    cell.push_text(&mut text);
+    let style = &cell.style;
+    let attributes = [
+        (style.bold, "bold"),
+        (style.dim, "dim"),
+        (style.italic, "italic"),
+        (style.inverse, "inverse"),
+        (style.hidden, "hidden"),
+        (style.strikethrough, "strikethrough"),
+    ];
+    let underline = match style.underline {
+        Underline::None => None,
+        Underline::Single => Some("single"),
+        Underline::Double => Some("double"),
+        Underline::Curly => Some("curly"),
+        Underline::Dotted => Some("dotted"),
+        Underline::Dashed => Some("dashed"),
+    };
+    CellBody {
+        text,
+        width: cell.width,
+        fg: color_name(style.foreground),
+        bg: color_name(style.background),
+        attributes: attributes.iter().filter(|(set, _)| *set).map(|(_, name)| (*name).to_owned()).collect(),
+        underline: underline.map(str::to_owned),
+        underline_color: style.underline_color.and_then(color_name),
+        hyperlink: cell.hyperlink().map(|uri| uri.to_string()),
+    }
+}
+
+fn color_name(color: Color) -> Option<String> {
+    match color {
+        Color::Default => None,
+        Color::Indexed(index) => Some(index.to_string()),
+        Color::Rgb(red, green, blue) => Some(format!("#{red:02x}{green:02x}{blue:02x}")),
+    }
+}
