@@ -83,9 +83,7 @@ impl Feed {
                 let surface = client_state(&facts);
                 // Taken a moment later: it may hold what the next events tell, and those are told as a whole.
                 let state = match &self.conversation {
-                    Some(conversation) => {
-                        Box::new(state(conversation, surface, EnvelopeFilter::default()).await?.0)
-                    }
+                    Some(conversation) => Box::new(state(conversation, surface, EnvelopeFilter::default()).await?.0),
                     None => Box::new(surface),
                 };
                 self.ready.push_back(StreamBody::Snapshot { epoch, seq, state, screen });

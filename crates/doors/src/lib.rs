@@ -6,6 +6,8 @@ pub mod http;
 mod admission;
 mod bodies;
 mod closing;
+#[cfg(test)]
+mod fakes;
 mod feed;
 mod new_session;
 mod receipts;

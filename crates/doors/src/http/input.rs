@@ -1,4 +1,4 @@
-//! `POST /control/send_input`, `/control/resize`, `/control/signal`.
+//! `POST /control/send_input`, `/control/resize`, `/control/signal` and `/control/mark`.
 
 use axum::Json;
 use axum::body::Body;
@@ -12,8 +12,8 @@ use wh_core::terminal::{InvalidSize, SignalTarget, Size};
 use wh_wire::control::{MarkBody, MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
 
 use super::fault::Fault;
-use super::peer::Peer;
-use super::{Door, body};
+use super::route::{Method, Route};
+use super::{Door, SENDER, body};
 
 /// Characters of a mark's name.
 pub(super) const LONGEST_LABEL: usize = 256;
@@ -33,8 +33,35 @@ pub(super) const SIGNALS: [Signal; 11] = [
     Signal::SIGWINCH,
 ];
 
-pub(super) async fn send_input(State(door): State<Door>, peer: Peer, body: Body) -> Result<Json<SentBody>, Fault> {
-    door.admit(&peer, Act::Type).await?;
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![
+        Route::new(
+            Method::Post,
+            "/control/send_input",
+            send_input,
+            "sendInput",
+            "Type text, press keys, paste, use the mouse: one command.",
+            |it| it.takes::<SendInputBody>().command(),
+        )
+        .admits_to(Act::Type),
+        Route::new(Method::Post, "/control/resize", resize, "resize", "Change the terminal's size.", |it| {
+            it.takes::<ResizeBody>().command()
+        }),
+        Route::new(Method::Post, "/control/signal", signal, "signal", "Send a signal to the program.", |it| {
+            it.takes::<SignalBody>().command()
+        }),
+        Route::new(
+            Method::Post,
+            "/control/mark",
+            mark,
+            "mark",
+            "Mark this moment, for those who watch and in the recording.",
+            |it| it.takes::<MarkBody>().command(),
+        ),
+    ]
+}
+
+async fn send_input(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
     let body: SendInputBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
     let named = named(&body);
@@ -49,7 +76,7 @@ pub(super) async fn send_input(State(door): State<Door>, peer: Peer, body: Body)
     sent(done, request_id, Some(named))
 }
 
-pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+async fn resize(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
     let body: ResizeBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
     let size = Size::new(body.width, body.height).ok_or_else(|| {
@@ -59,7 +86,7 @@ pub(super) async fn resize(State(door): State<Door>, body: Body) -> Result<Json<
     sent(done, request_id, None)
 }
 
-pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+async fn signal(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
     let body: SignalBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
     let signal = signal_named(&body.signal)?;
@@ -73,7 +100,7 @@ pub(super) async fn signal(State(door): State<Door>, body: Body) -> Result<Json<
     sent(done, request_id, None)
 }
 
-pub(super) async fn mark(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
+async fn mark(State(door): State<Door>, body: Body) -> Result<Json<SentBody>, Fault> {
     let body: MarkBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
     if body.label.chars().count() > LONGEST_LABEL {
@@ -93,9 +120,6 @@ fn sent(done: Done, request_id: Option<RequestId>, injected: Option<String>) -> 
     let (delivered, duplicate) = (done.delivered(), done.duplicate);
     Ok(Json(SentBody { ok: true, injected, delivered, request_id, duplicate }))
 }
-
-/// The sender of all that comes over HTTP: whoever has the control port's token is the session's owner.
-const SENDER: &str = super::SENDER;
 
 fn request(id: &Option<RequestId>, content: &Content<'_>) -> Option<Request> {
     id.clone().map(|id| Request::new(id, SENDER, content))

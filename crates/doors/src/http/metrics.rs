@@ -1,8 +1,8 @@
 //! `GET /control/metrics`: what Prometheus reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -13,6 +13,22 @@ use wh_core::histogram::Histogram;
 
 use super::Door;
 use super::fault::Fault;
+use super::route::{self, Method, Route};
+
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![Route::new(
+        Method::Get,
+        "/control/metrics",
+        metrics,
+        "metrics",
+        "Counters and latencies for Prometheus.",
+        |it| it.text(200, "text/plain", "The metrics.").gone(),
+    )]
+}
+
+/// The paths that requests are counted by.
+static PATHS: LazyLock<BTreeSet<&'static str>> =
+    LazyLock::new(|| route::of_session().iter().map(|route| route.path).collect());
 
 /// What this door has counted. Behind a mutex that is held for a few instructions only.
 #[derive(Debug, Default)]
@@ -27,8 +43,8 @@ struct Counts {
 
 impl Meters {
     pub fn request(&self, path: &str, status: u16) {
-        // Paths that do not exist are counted as one: a caller must not be able to make new lines.
-        let path = super::PATHS.iter().find(|known| **known == path).copied().unwrap_or("other");
+        // All other paths are counted as one: a caller must not be able to make new lines.
+        let path = PATHS.get(path).copied().unwrap_or("other");
         *self.lock().requests.entry((path, status)).or_default() += 1;
     }
 
@@ -41,7 +57,7 @@ impl Meters {
     }
 }
 
-pub(super) async fn metrics(State(door): State<Door>) -> Result<Response, Fault> {
+async fn metrics(State(door): State<Door>) -> Result<Response, Fault> {
     let facts = door.surface.facts().await?;
     let counts = door.meters.lock().clone();
     let text = exposition(&facts, &counts, door.started.elapsed());

@@ -5,12 +5,15 @@ mod body;
 mod connections;
 mod drawn;
 mod fault;
+mod health;
 mod input;
 mod metrics;
 mod openapi;
 mod owner;
 mod patient;
 mod peer;
+mod query;
+mod route;
 mod screen;
 mod screenshot;
 mod serve;
@@ -25,14 +28,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::State;
-use axum::routing::{get, post};
-use axum::{Json, middleware};
+use axum::middleware;
 use tokio::sync::Semaphore;
 use wh_client::{Gone, Look, Surface};
 use wh_core::caller::Act;
 use wh_core::session::Sight;
-use wh_wire::control::{ClientState, HealthBody, ScreenBody};
+use wh_wire::control::{ClientState, ScreenBody};
 
 use crate::Closing;
 use crate::admission::Admission;
@@ -71,42 +72,6 @@ const MOST_PAINTERS: usize = 2;
 
 /// Streams that may be open at once.
 const MOST_WATCHERS: usize = 64;
-
-/// Every path of this door.
-const PATHS: [&str; 32] = [
-    "/control/health",
-    "/control/send_input",
-    "/control/resize",
-    "/control/signal",
-    "/control/mark",
-    "/control/screen",
-    "/control/screenshot.svg",
-    "/control/screenshot.png",
-    "/control/state",
-    "/control/messages",
-    "/control/wait",
-    "/control/events",
-    "/control/stream",
-    "/control/metrics",
-    "/control/questions",
-    "/control/answer",
-    "/control/interrupt",
-    "/control/command",
-    "/control/receipts/{request_id}",
-    "/control/items/{id}/output",
-    "/agents",
-    "/agents/{id}",
-    "/agents/{id}/models",
-    "/agents/{id}/mcp",
-    "/agents/{id}/sessions",
-    "/agents/{id}/login",
-    "/agents/{id}/logout",
-    "/agents/{id}/start",
-    "/message",
-    "/history",
-    "/openapi.json",
-    "/docs",
-];
 
 /// The sender of everything that comes here: who has the token is the owner, and is the default team's own member.
 const SENDER: &str = "local";
@@ -166,49 +131,5 @@ fn session_router(
         watchers: Arc::new(Semaphore::new(MOST_WATCHERS)),
         painters: Arc::new(Semaphore::new(MOST_PAINTERS)),
     };
-    Router::new()
-        .route("/control/health", get(health))
-        .route("/control/send_input", post(input::send_input))
-        .route("/control/resize", post(input::resize))
-        .route("/control/signal", post(input::signal))
-        .route("/control/mark", post(input::mark))
-        .route("/control/screen", get(screen::screen))
-        .route("/control/screenshot.svg", get(screenshot::svg))
-        .route("/control/screenshot.png", get(screenshot::png))
-        .route("/control/state", get(state::state))
-        .route("/control/messages", get(state::messages))
-        .route("/control/wait", post(wait::wait))
-        .route("/control/events", get(stream::events))
-        .route("/control/stream", get(stream::stream))
-        .route("/control/metrics", get(metrics::metrics))
-        .route("/control/questions", get(space::questions))
-        .route("/control/answer", post(space::answer))
-        .route("/control/interrupt", post(space::interrupt))
-        .route("/control/command", post(space::command))
-        .route("/control/receipts/{request_id}", get(space::receipt))
-        .route("/control/items/{id}/output", get(space::output))
-        .route("/agents", get(space::agents))
-        .route("/agents/{id}", get(space::agent))
-        .route("/agents/{id}/models", get(space::models))
-        .route("/agents/{id}/mcp", get(space::mcp))
-        .route("/agents/{id}/sessions", get(space::sessions))
-        .route("/agents/{id}/login", post(space::login))
-        .route("/agents/{id}/logout", post(space::logout))
-        .route("/agents/{id}/start", post(space::start))
-        .route("/message", post(space::message))
-        .route("/history", get(space::history))
-        .route("/openapi.json", get(openapi::description))
-        .route("/docs", get(openapi::page))
-        .fallback(|| async { Fault::NoSuchPath })
-        .method_not_allowed_fallback(|| async { Fault::NoSuchMethod })
-        .layer(middleware::from_fn_with_state(door.clone(), access::check))
-        .with_state(door)
-}
-
-async fn health(State(door): State<Door>) -> Json<HealthBody> {
-    Json(HealthBody {
-        ok: true,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        uptime: door.started.elapsed().as_secs(),
-    })
+    route::session_router(&door).layer(middleware::from_fn_with_state(door.clone(), access::check)).with_state(door)
 }

@@ -2,34 +2,50 @@
 
 use std::time::Instant;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use serde_json::json;
 use wh_client::Look;
 use wh_core::session::Sight;
 use wh_screen::frame::Frame;
 use wh_screen::render;
+use wh_wire::control::ScreenBody;
 
 use super::Door;
 use super::drawn::Drawing;
 use super::fault::Fault;
+use super::query::Params;
+use super::route::{Method, Route};
 use crate::bodies::{frame_hash, screen_body};
+
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![Route::new(Method::Get, "/control/screen", screen, "screen", "What a person would see now.", |it| {
+        let switch = || json!({"enum": ["0", "1", "false", "true", "no", "yes", "full"]});
+        it.query("format", json!({"enum": ["text", "cells"]}), "`cells` adds every cell with its looks.")
+            .query("history", switch(), "`1` adds the retained raw output.")
+            .query("now", switch(), "`1` does not wait for a frame to be complete or for the effect of what was typed.")
+            .gives::<ScreenBody>(200, "The screen. Its ETag changes when what is shown does.")
+            .nothing(304, "It shows the same as the one named by If-None-Match.")
+            .fails(400, "The query is not what it should be.")
+            .gone()
+    })]
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScreenQuery {
+struct ScreenQuery {
     history: Option<String>,
     format: Option<String>,
     now: Option<String>,
 }
 
-pub(super) async fn screen(
+async fn screen(
     State(door): State<Door>,
-    query: Result<Query<ScreenQuery>, axum::extract::rejection::QueryRejection>,
+    Params(query): Params<ScreenQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
     let history = switch("history", query.history.as_deref())?;
     let sight = if switch("now", query.now.as_deref())? { Sight::Now } else { Sight::Settled };
     let cells = match query.format.as_deref() {

@@ -8,41 +8,43 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, Request, State};
-use axum::http::{Method, StatusCode, Uri};
+use axum::extract::{Path, Request, State};
+use axum::http::{self, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::any;
 use axum::{Json, Router};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, Left, NewSession, Session, What};
-use wh_wire::control::{HealthBody, LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
+use wh_wire::control::{LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
 use super::access::{Access, guarded};
+use super::body;
 use super::fault::Fault;
 use super::input::request_id;
 use super::peer::Peer;
-use super::{body, openapi};
+use super::query::Params;
+use super::route::{self, Method, Route};
+use super::space::RECEIPT_PATH;
 use crate::Closing;
 use crate::admission::{Admission, enter_creators};
 use crate::bodies::{receipt_body, summary};
 use crate::new_session::{USUAL_SIZE, directory, what};
 use crate::receipts;
 
-/// Every path of this door that is not a session's own.
-#[cfg(test)]
-pub(super) const PATHS: [&str; 6] =
-    ["/health", "/sessions", "/sessions/{session}", "/sessions/{session}/last_screen", "/openapi.json", "/docs"];
+/// The path of one session; below it is the door onto that session.
+pub(super) const BELOW: &str = "/sessions/{session}";
 
 /// What every handler knows.
 #[derive(Clone)]
-struct Door {
+pub(super) struct DaemonDoor {
     daemon: Arc<dyn Daemon>,
     controller: Arc<dyn Controller>,
     access: Arc<Access>,
-    started: Instant,
+    pub(super) started: Instant,
     closing: Closing,
     /// The doors onto single sessions, made when first asked for.
     inner: Arc<Mutex<HashMap<String, Router>>>,
@@ -56,31 +58,78 @@ pub fn daemon_router(
     closing: Closing,
 ) -> Router {
     let (access, started, inner) = (Arc::new(access), Instant::now(), Arc::default());
-    let door = Door { daemon, controller, access, started, closing, inner };
-    Router::new()
-        .route("/health", get(health))
-        .route("/sessions", get(list).post(create))
-        .route("/sessions/{session}", get(one).patch(rename).delete(end))
-        .route("/sessions/{session}/last_screen", get(last_screen))
-        .route("/sessions/{session}/{*rest}", any(within))
-        .route("/openapi.json", get(openapi::daemon_description))
-        .route("/docs", get(openapi::daemon_page))
-        .fallback(|| async { Fault::NoSuchPath })
-        .method_not_allowed_fallback(|| async { Fault::NoSuchMethod })
+    let door = DaemonDoor { daemon, controller, access, started, closing, inner };
+    route::daemon_router()
+        .route(&format!("{BELOW}/{{*rest}}"), any(within))
         .layer(middleware::from_fn_with_state(door.clone(), check))
         .with_state(door)
 }
 
-async fn check(State(door): State<Door>, request: Request, next: Next) -> Response {
+pub(super) fn routes() -> Vec<Route<DaemonDoor>> {
+    vec![
+        Route::new(Method::Get, "/sessions", list, "sessions", "Every session, those that have ended too.", |it| {
+            it.gives::<SessionsBody>(200, "The sessions, oldest first.")
+        }),
+        // Whom it admits depends on what is to be created.
+        Route::new(
+            Method::Post,
+            "/sessions",
+            create,
+            "create_session",
+            "Start an agent, or a program in a terminal.",
+            |it| {
+                it.takes::<NewSessionRequest>()
+                    .gives::<SessionSummary>(201, "It was started.")
+                    .fails(408, "The body did not arrive in time.")
+                    .fails(409, "The name is taken, or it could not be started; the detail says what to do.")
+                    .fails(503, "There are enough sessions, or the daemon is stopping.")
+            },
+        ),
+        Route::new(Method::Get, BELOW, one, "session", "One session.", |it| {
+            it.path_parameter("session", id())
+                .gives::<SessionSummary>(200, "How it stands.")
+                .fails(404, "There is no such session.")
+        }),
+        Route::new(Method::Patch, BELOW, rename, "rename_session", "Give a session another name.", |it| {
+            it.path_parameter("session", id())
+                .takes::<RenameRequest>()
+                .gives::<SessionSummary>(200, "It has the name.")
+                .fails(404, "There is no such session.")
+                .fails(408, "The body did not arrive in time.")
+                .fails(409, "A session that lives has the name.")
+        }),
+        Route::new(Method::Delete, BELOW, end, "end_session", "End a session and all that it started.", |it| {
+            it.path_parameter("session", id())
+                .query("now", json!({"type": "string"}), "Kill it at once instead of asking first.")
+                .query("forget", json!({"type": "string"}), "Forget it too, with its history.")
+                .gives::<SessionSummary>(200, "It has ended, and nothing that it started runs.")
+                .fails(404, "There is no such session.")
+                .fails(500, "Some of its processes could not be ended; the message has their pids.")
+        }),
+        Route::new(
+            Method::Get,
+            "/sessions/{session}/last_screen",
+            last_screen,
+            "last_screen",
+            "What a terminal program showed when its daemon was gone before it.",
+            |it| {
+                it.path_parameter("session", id())
+                    .gives::<LastScreenBody>(200, "Its last screen.")
+                    .fails(404, "There is no such session, or nothing of it was kept.")
+            },
+        ),
+    ]
+}
+
+fn id() -> Value {
+    json!({"type": "string", "minLength": 1, "description": "The session's id or name."})
+}
+
+async fn check(State(door): State<DaemonDoor>, request: Request, next: Next) -> Response {
     guarded(&door.access, request, next).await
 }
 
-async fn health(State(door): State<Door>) -> Json<HealthBody> {
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    Json(HealthBody { ok: true, version, uptime: door.started.elapsed().as_secs() })
-}
-
-async fn list(State(door): State<Door>) -> Json<SessionsBody> {
+async fn list(State(door): State<DaemonDoor>) -> Json<SessionsBody> {
     let mut sessions = Vec::new();
     for session in door.daemon.sessions() {
         sessions.push(summary(&session).await);
@@ -88,7 +137,11 @@ async fn list(State(door): State<Door>) -> Json<SessionsBody> {
     Json(SessionsBody { sessions, returning: door.daemon.returning() })
 }
 
-async fn create(State(door): State<Door>, peer: Peer, body: Body) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
+async fn create(
+    State(door): State<DaemonDoor>,
+    peer: Peer,
+    body: Body,
+) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
     let mut body: NewSessionRequest = body::json(body).await?;
     let directory = directory(body.cwd.take(), peer.directory()).await.map_err(Fault::Invalid)?;
     let mut wanted = wanted(body, directory)?;
@@ -98,18 +151,22 @@ async fn create(State(door): State<Door>, peer: Peer, body: Body) -> Result<(Sta
     Ok((status, Json(summary(&session).await)))
 }
 
-async fn one(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<SessionSummary>, Fault> {
+async fn one(State(door): State<DaemonDoor>, Path(id): Path<String>) -> Result<Json<SessionSummary>, Fault> {
     Ok(Json(summary(&*find(&door, &id)?).await))
 }
 
-async fn rename(State(door): State<Door>, Path(id): Path<String>, body: Body) -> Result<Json<SessionSummary>, Fault> {
+async fn rename(
+    State(door): State<DaemonDoor>,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Json<SessionSummary>, Fault> {
     let RenameRequest { name } = body::json(body).await?;
     let session = find(&door, &id)?;
     door.daemon.rename(&session.id, &name)?;
     Ok(Json(summary(&session).await))
 }
 
-async fn last_screen(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<LastScreenBody>, Fault> {
+async fn last_screen(State(door): State<DaemonDoor>, Path(id): Path<String>) -> Result<Json<LastScreenBody>, Fault> {
     let session = find(&door, &id)?;
     let text = session.last_screen.clone().ok_or(Fault::NoSuchPath)?;
     Ok(Json(LastScreenBody { text }))
@@ -129,9 +186,9 @@ fn yes(switch: Option<&str>) -> bool {
 }
 
 async fn end(
-    State(door): State<Door>,
+    State(door): State<DaemonDoor>,
     Path(id): Path<String>,
-    Query(how): Query<How>,
+    Params(how): Params<How>,
 ) -> Result<Json<SessionSummary>, Fault> {
     let session = find(&door, &id)?;
     // Once it is under way it goes on, whether or not the caller still waits.
@@ -153,7 +210,7 @@ async fn end(
     Ok(Json(work.await.map_err(failed)??))
 }
 
-fn find(door: &Door, id: &str) -> Result<Arc<Session>, Fault> {
+fn find(door: &DaemonDoor, id: &str) -> Result<Arc<Session>, Fault> {
     // Asked first: one that comes back in between is then there.
     let returning = door.daemon.is_returning(id);
     let missing = || match returning {
@@ -165,7 +222,7 @@ fn find(door: &Door, id: &str) -> Result<Arc<Session>, Fault> {
 
 /// Passes a request on to the door of its session.
 async fn within(
-    State(door): State<Door>,
+    State(door): State<DaemonDoor>,
     Path((id, rest)): Path<(String, String)>,
     request: Request,
 ) -> Result<Response, Fault> {
@@ -175,7 +232,8 @@ async fn within(
     let sent = request.uri().path().splitn(4, '/').nth(3).unwrap_or(&rest);
     let target: Uri = format!("/{sent}{query}").parse().map_err(|_| Fault::NoSuchPath)?;
     // What was typed into a program that was lost is known to the store alone.
-    let receipt = rest.strip_prefix("control/receipts/").filter(|_| request.method() == Method::GET);
+    let receipts_path = RECEIPT_PATH.trim_start_matches('/').trim_end_matches("{request_id}");
+    let receipt = rest.strip_prefix(receipts_path).filter(|_| request.method() == http::Method::GET);
     if let (None, Some(id)) = (&session.surface, receipt) {
         let id = request_id(Some(id))?.ok_or(Fault::NoSuchReceipt)?;
         let receipt = receipts::of_session(&*door.daemon, &session, id).await.ok_or(Fault::NoSuchReceipt)?;
@@ -205,7 +263,7 @@ fn readdressed(request: Request, target: Uri) -> Request {
     Request::from_parts(parts, body)
 }
 
-fn router_of(door: &Door, session: &Arc<Session>) -> Result<Router, Fault> {
+fn router_of(door: &DaemonDoor, session: &Arc<Session>) -> Result<Router, Fault> {
     let mut inner = door.inner.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(router) = inner.get(&session.id) {
         return Ok(router.clone());

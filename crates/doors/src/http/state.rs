@@ -5,18 +5,20 @@ use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::json;
 use wh_core::session::Status;
 use wh_core::space::query::EnvelopeFilter;
 use wh_wire::control::{ClientState, MessagesBody};
 
 use super::Door;
 use super::fault::Fault;
+use super::query::Params;
+use super::route::{Method, Route};
 use super::screen::{asks_for_another, not_modified};
 use crate::bodies::{self, client_state};
 
@@ -26,19 +28,56 @@ const USUAL_MESSAGES: usize = 100;
 /// Distinguishes the tags of this process from those of another on the same port.
 static PROCESS: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
 
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![
+        Route::new(Method::Get, "/control/state", state, "state", "What is known beside the screen.", |it| {
+            it.query(
+                "limit",
+                json!({"type": "integer", "minimum": 0}),
+                "At most this many messages: the newest, or with since the first after it. All unless said otherwise.",
+            )
+            .query(
+                "since",
+                json!({"type": "string", "format": "date-time"}),
+                "Only messages that were added after this time.",
+            )
+            .gives::<ClientState>(200, "The state. Its ETag changes when the state does.")
+            .nothing(304, "The state is as the If-None-Match says.")
+            .fails(400, "The query is not what it should be.")
+            .gone()
+        }),
+        Route::new(Method::Get, "/control/messages", messages, "messages", "The conversation, filtered.", |it| {
+            it.query(
+                "limit",
+                json!({"type": "integer", "minimum": 0}),
+                "At most this many: the newest, or with since the first after it. 100 unless said otherwise.",
+            )
+            .query("kind", json!({"type": "string"}), "Only of this kind.")
+            .query("from", json!({"type": "string"}), "Only from this sender.")
+            .query(
+                "since",
+                json!({"type": "string", "format": "date-time"}),
+                "Only those that were added after this time.",
+            )
+            .gives::<MessagesBody>(200, "The messages.")
+            .fails(400, "The query is not what it should be.")
+            .gone()
+        }),
+    ]
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StateQuery {
+struct StateQuery {
     limit: Option<usize>,
     since: Option<String>,
 }
 
-pub(super) async fn state(
+async fn state(
     State(door): State<Door>,
     headers: HeaderMap,
-    query: Result<Query<StateQuery>, QueryRejection>,
+    Params(query): Params<StateQuery>,
 ) -> Result<Response, Fault> {
-    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
     let wanted =
         EnvelopeFilter { limit: query.limit, since: since(query.since.as_deref())?, ..EnvelopeFilter::default() };
     let facts = door.surface.facts().await?;
@@ -88,18 +127,14 @@ fn since(text: Option<&str>) -> Result<Option<SystemTime>, Fault> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MessagesQuery {
+struct MessagesQuery {
     limit: Option<usize>,
     kind: Option<String>,
     from: Option<String>,
     since: Option<String>,
 }
 
-pub(super) async fn messages(
-    State(door): State<Door>,
-    query: Result<Query<MessagesQuery>, QueryRejection>,
-) -> Result<Json<MessagesBody>, Fault> {
-    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
+async fn messages(State(door): State<Door>, Params(query): Params<MessagesQuery>) -> Result<Json<MessagesBody>, Fault> {
     let wanted = EnvelopeFilter {
         limit: Some(query.limit.unwrap_or(USUAL_MESSAGES)),
         since: since(query.since.as_deref())?,

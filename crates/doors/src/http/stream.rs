@@ -2,20 +2,23 @@
 
 use std::convert::Infallible;
 
-use axum::extract::rejection::QueryRejection;
+use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
+use serde_json::json;
 use wh_core::event::Cursor;
 use wh_wire::control::StreamBody;
 
 use super::Door;
 use super::fault::Fault;
+use super::openapi::Describe;
+use super::query::Params;
+use super::route::{Method, Route};
 use crate::bodies::Frames;
 use crate::feed::Feed;
 
@@ -26,17 +29,51 @@ const HIGHEST_RATE: u32 = 60;
 /// Nobody has anything long to say on the WebSocket.
 const LONGEST_MESSAGE: usize = 4096;
 
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![
+        Route::new(
+            Method::Get,
+            "/control/events",
+            events,
+            "events",
+            "Watch, by server-sent events; each `data` is a StreamBody.",
+            |it| watched(it.text(200, "text/event-stream", "The stream. `Last-Event-ID` does what `after` does.")),
+        ),
+        Route::new(
+            Method::Get,
+            "/control/stream",
+            stream,
+            "stream",
+            "Watch, by WebSocket; each text message is a StreamBody.",
+            |it| watched(it.nothing(101, "The stream.").fails(426, "This is a WebSocket.")),
+        ),
+    ]
+}
+
+fn watched(it: Describe<'_>) -> Describe<'_> {
+    it.mentions::<StreamBody>()
+        .query("after", json!({"type": "string"}), "Go on after this event: EPOCH.SEQ.")
+        .query("frames", json!({"enum": ["none", "plain", "raw"]}), "What of the screen to send when it changes.")
+        .query(
+            "rate",
+            json!({"type": "integer", "minimum": 1, "maximum": 60}),
+            "Frames a second at most; 30 unless said otherwise.",
+        )
+        .fails(400, "The query is not what it should be.")
+        .gone()
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StreamQuery {
+struct StreamQuery {
     after: Option<String>,
     frames: Option<String>,
     rate: Option<u32>,
 }
 
-pub(super) async fn events(
+async fn events(
     State(door): State<Door>,
-    query: Result<Query<StreamQuery>, QueryRejection>,
+    Params(query): Params<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
@@ -48,9 +85,9 @@ pub(super) async fn events(
     Ok(Sse::new(events).into_response())
 }
 
-pub(super) async fn stream(
+async fn stream(
     State(door): State<Door>,
-    query: Result<Query<StreamQuery>, QueryRejection>,
+    Params(query): Params<StreamQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Fault> {
     let feed = open(door, query, None).await?;
@@ -58,12 +95,7 @@ pub(super) async fn stream(
     Ok(upgrade.max_message_size(LONGEST_MESSAGE).on_upgrade(|socket| talk(socket, feed)))
 }
 
-async fn open(
-    door: Door,
-    query: Result<Query<StreamQuery>, QueryRejection>,
-    last: Option<&str>,
-) -> Result<Feed, Fault> {
-    let Query(query) = query.map_err(|error| Fault::Invalid(error.body_text()))?;
+async fn open(door: Door, query: StreamQuery, last: Option<&str>) -> Result<Feed, Fault> {
     let after = query.after.as_deref().or(last).map(str::parse::<Cursor>).transpose();
     let after = after.map_err(|error| Fault::Invalid(error.to_string()))?;
     let frames = match query.frames.as_deref() {
@@ -91,14 +123,14 @@ fn sse(body: &StreamBody) -> Event {
         StreamBody::Reset { .. } => ("reset", None),
         StreamBody::Dropped { .. } => ("dropped", None),
     };
-    let event = Event::default().event(name).data(json(body));
+    let event = Event::default().event(name).data(text(body));
     match id {
         Some((epoch, seq)) => event.id(format!("{epoch}.{seq}")),
         None => event,
     }
 }
 
-fn json(body: &StreamBody) -> String {
+fn text(body: &StreamBody) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }
 
@@ -114,7 +146,7 @@ async fn talk(mut socket: WebSocket, mut feed: Feed) {
         };
         let Some(body) = body else { break };
         // It fails when the reader is gone, or takes nothing for too long.
-        if socket.send(Message::Text(json(&body).into())).await.is_err() {
+        if socket.send(Message::Text(text(&body).into())).await.is_err() {
             return;
         }
     }

@@ -11,6 +11,7 @@ use wh_core::session::{Status, Why};
 use wh_wire::control::{WaitBody, WaitRequest};
 
 use super::fault::Fault;
+use super::route::{Method, Route};
 use super::{Door, body};
 
 /// Milliseconds that a wait takes at most unless the caller says otherwise.
@@ -18,7 +19,21 @@ const USUAL_TIMEOUT: u64 = 5_000;
 /// What the caller may say.
 pub(super) const LONGEST_TIMEOUT: u64 = 3_600_000;
 
-pub(super) async fn wait(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<WaitBody>), Fault> {
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![Route::new(Method::Post, "/control/wait", wait, "wait", "Wait until a condition holds.", |it| {
+        it.takes::<WaitRequest>()
+            .gives::<WaitBody>(200, "The condition holds.")
+            .gives::<WaitBody>(408, "It did not in time.")
+            .gives::<WaitBody>(
+                409,
+                "`exited`: the program has ended, so it never will. `No conversation`: `idle`, `no_pending_operations` and \
+                 `question` are not known of a terminal program.",
+            )
+            .fails(503, "Too many waits are open, or the session is gone.")
+    })]
+}
+
+async fn wait(State(door): State<Door>, body: Body) -> Result<(StatusCode, Json<WaitBody>), Fault> {
     let request: WaitRequest = body::json(body).await?;
     let condition = Condition::parse(&request.condition)
         .map_err(|error| Fault::Condition { message: error.to_string(), position: error.position })?;

@@ -12,8 +12,8 @@ use wh_wire::socket::{ErrorCode, Failure, Join, Joined, Response};
 
 use super::Door;
 use super::connection::{Reader, send};
-use crate::closing::closed;
 use crate::bodies::summary;
+use crate::closing::closed;
 
 /// The conversation to join, unless the caller may not.
 pub(super) fn may(

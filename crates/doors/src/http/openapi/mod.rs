@@ -1,11 +1,8 @@
 //! `GET /openapi.json` and `GET /docs`: this door described by itself. Bodies are described by the very types that serve
-//! them; what each path takes and answers stands in [`operations`].
+//! them, and every path by its row of the route table.
 
-mod agents;
-mod conversation;
-mod operations;
+mod operation;
 mod page;
-mod sessions;
 
 use std::sync::LazyLock;
 
@@ -17,31 +14,103 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
-use operations::{Answer, Operation, Schemas};
+use super::Door;
+use super::route::{self, Method, Operation, Route};
+use super::sessions::{self, DaemonDoor};
+pub(super) use operation::Describe;
+use operation::{Answer, Schemas};
 
-static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| describe(ONE, json!([{}, {"token": []}]), operations::all));
-static OF_DAEMON: LazyLock<Value> = LazyLock::new(|| describe(DAEMON, json!([{"token": []}]), sessions::all));
+static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| document(ONE, json!([{}, {"token": []}]), &of_session()));
+static OF_DAEMON: LazyLock<Value> = LazyLock::new(|| {
+    let mut paths = of_daemon();
+    paths.extend(of_session().into_iter().map(Described::below));
+    document(DAEMON, json!([{"token": []}]), &paths)
+});
 
 const ONE: &str = "See, type to and wait for the terminal program that wh runs. Loopback only unless a token is set; web pages are kept out.";
 const DAEMON: &str = "The sessions of a daemon. Loopback only, always with the token; web pages are kept out. What is below /sessions/{session}/ is the door onto that session, the same as that of a single run. Who runs inside a session may not answer its questions: neither by answer, nor by what is typed or commanded where they are shown.";
 
-pub(super) async fn description() -> Json<&'static Value> {
-    Json(&DESCRIPTION)
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![
+        Route::new(
+            Method::Get,
+            "/openapi.json",
+            async || Json(&*DESCRIPTION),
+            "openapi",
+            "This description.",
+            |it| it.gives::<Value>(200, "An OpenAPI 3.1 document."),
+        ),
+        Route::new(
+            Method::Get,
+            "/docs",
+            async || page(&DESCRIPTION),
+            "docs",
+            "This description for people.",
+            |it| it.text(200, "text/html", "A page."),
+        ),
+    ]
 }
 
-pub(super) async fn page() -> Response {
+pub(super) fn daemon_routes() -> Vec<Route<DaemonDoor>> {
+    vec![
+        Route::new(
+            Method::Get,
+            "/openapi.json",
+            async || Json(&*OF_DAEMON),
+            "openapi",
+            "This description.",
+            |it| it.gives::<Map<String, Value>>(200, "It."),
+        ),
+        Route::new(
+            Method::Get,
+            "/docs",
+            async || page(&OF_DAEMON),
+            "docs",
+            "This description for people.",
+            |it| it.text(200, "text/html", "It."),
+        ),
+    ]
+}
+
+fn page(description: &Value) -> Response {
     // The page needs nothing but itself, and may not load anything else.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
-    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(&DESCRIPTION))).into_response()
+    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(description))).into_response()
 }
 
-pub(super) async fn daemon_description() -> Json<&'static Value> {
-    Json(&OF_DAEMON)
+/// A row of the route table as a document has it.
+struct Described {
+    path: String,
+    id: String,
+    method: &'static str,
+    operation: Operation,
+    below: bool,
 }
 
-pub(super) async fn daemon_page() -> Response {
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
-    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page::render(&OF_DAEMON))).into_response()
+impl Described {
+    fn new<S>(route: &Route<S>) -> Self {
+        let (path, id) = (route.path.to_owned(), route.operation.id.to_owned());
+        Self { path, id, method: route.method.name(), operation: route.operation, below: false }
+    }
+
+    /// The same as a daemon serves it, below one of its sessions.
+    fn below(self) -> Self {
+        let path = format!("{}{}", sessions::BELOW, self.path);
+        Self { path, id: format!("session_{}", self.id), below: true, ..self }
+    }
+
+    fn describe<'a>(&self, schemas: &'a mut Schemas) -> Describe<'a> {
+        let described = (self.operation.describe)(Describe::new(schemas));
+        if self.below { described.in_session() } else { described }
+    }
+}
+
+fn of_session() -> Vec<Described> {
+    route::of_session().iter().map(Described::new).collect()
+}
+
+fn of_daemon() -> Vec<Described> {
+    route::of_daemon().iter().map(Described::new).collect()
 }
 
 fn schemas() -> Schemas {
@@ -55,12 +124,12 @@ fn schemas() -> Schemas {
     }
 }
 
-fn describe(about: &str, security: Value, all: impl Fn(&mut Schemas) -> Vec<Operation>) -> Value {
+fn document(about: &str, security: Value, rows: &[Described]) -> Value {
     let mut schemas = schemas();
     let mut paths: Map<String, Value> = Map::new();
-    for operation in all(&mut schemas) {
-        let entry = paths.entry(operation.path.as_ref()).or_insert_with(|| json!({}));
-        entry[operation.method] = operation_value(&operation);
+    for row in rows {
+        let entry = paths.entry(&row.path).or_insert_with(|| json!({}));
+        entry[row.method] = operation_value(row, &mut schemas);
     }
     let mut components = schemas.bodies.take_definitions(true);
     components.extend(schemas.answers.take_definitions(true));
@@ -101,16 +170,17 @@ fn absent_not_null(schema: &mut Schema) {
     }
 }
 
-fn operation_value(operation: &Operation) -> Value {
+fn operation_value(row: &Described, schemas: &mut Schemas) -> Value {
+    let Describe { parameters, body, answers, .. } = row.describe(schemas);
     let mut value = json!({
-        "operationId": operation.name,
-        "summary": operation.summary,
-        "responses": responses(&operation.answers),
+        "operationId": row.id,
+        "summary": row.operation.summary,
+        "responses": responses(&answers),
     });
-    if !operation.parameters.is_empty() {
-        value["parameters"] = Value::Array(operation.parameters.clone());
+    if !parameters.is_empty() {
+        value["parameters"] = Value::Array(parameters);
     }
-    if let Some(schema) = &operation.body {
+    if let Some(schema) = &body {
         value["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
     }
     value
@@ -136,34 +206,6 @@ mod tests {
     use super::super::input::{LONGEST_LABEL, SIGNALS};
     use super::super::wait::LONGEST_TIMEOUT;
     use super::*;
-
-    #[test]
-    fn every_path_of_the_door_is_described_and_no_other() {
-        let mut described: Vec<&str> = DESCRIPTION["paths"].as_object().unwrap().keys().map(String::as_str).collect();
-        let mut served = super::super::PATHS.to_vec();
-        described.sort_unstable();
-        served.sort_unstable();
-        assert_eq!(described, served);
-    }
-
-    #[test]
-    fn every_path_of_a_daemon_is_described_and_no_other() {
-        let mut described: Vec<&str> = OF_DAEMON["paths"].as_object().unwrap().keys().map(String::as_str).collect();
-        let below: Vec<String> =
-            super::super::PATHS.iter().map(|path| format!("/sessions/{{session}}{path}")).collect();
-        let mut served: Vec<&str> = super::super::sessions::PATHS.to_vec();
-        served.extend(below.iter().map(String::as_str));
-        described.sort_unstable();
-        served.sort_unstable();
-        assert_eq!(described, served);
-        let mut names: Vec<&Value> = Vec::new();
-        for operation in
-            OF_DAEMON["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
-        {
-            assert!(!names.contains(&&operation["operationId"]), "{operation}");
-            names.push(&operation["operationId"]);
-        }
-    }
 
     #[test]
     fn the_bounds_that_are_described_are_those_that_hold() {
@@ -196,7 +238,9 @@ mod tests {
     #[test]
     fn a_type_that_is_sent_and_answered_has_one_description() {
         let mut schemas = schemas();
-        operations::all(&mut schemas);
+        for row in of_session().iter().chain(&of_daemon()) {
+            row.describe(&mut schemas);
+        }
         let answers = schemas.answers.take_definitions(true);
         for (name, sent) in schemas.bodies.take_definitions(true) {
             assert!(answers.get(&name).is_none_or(|answered| *answered == sent), "{name}");

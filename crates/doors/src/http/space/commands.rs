@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
+use serde_json::json;
 use wh_client::Conversation;
 use wh_core::caller::Act;
 use wh_core::line;
@@ -17,21 +18,71 @@ use wh_core::space::question::Answer;
 use wh_core::space::{ItemId, ParticipantId};
 use wh_wire::control::{AnswerRequest, CommandRequest, DoneBody, InterruptRequest, QuestionsBody, ReceiptBody};
 
+use super::NO_CONVERSATION;
 use crate::bodies::{open_questions, receipt_body};
 use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
-use crate::http::peer::Peer;
+use crate::http::openapi::Describe;
+use crate::http::route::{Method, Route};
 use crate::http::{Door, body};
 use crate::receipts;
 
-pub(in crate::http) async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
+/// The path of a command's receipt.
+pub(in crate::http) const RECEIPT_PATH: &str = "/control/receipts/{request_id}";
+
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![
+        Route::new(Method::Get, "/control/questions", questions, "questions", "What waits for an answer.", |it| {
+            it.gives::<QuestionsBody>(200, "The open questions, oldest first.").fails(503, NO_CONVERSATION)
+        }),
+        Route::new(Method::Post, "/control/answer", answer, "answer", "Answer a question by its id.", |it| {
+            done(it.takes::<AnswerRequest>())
+        })
+        .admits_to(Act::Answer),
+        Route::new(
+            Method::Post,
+            "/control/interrupt",
+            interrupt,
+            "interrupt",
+            "Stop the turn that is under way.",
+            |it| done(it.takes::<InterruptRequest>()),
+        ),
+        Route::new(Method::Post, "/control/command", command, "command", "Run a slash command, as if typed.", |it| {
+            done(it.takes::<CommandRequest>())
+        })
+        .admits_to(Act::Command),
+        Route::new(
+            Method::Get,
+            RECEIPT_PATH,
+            receipt,
+            "receipt",
+            "What became of a command, by its request_id. What was typed into a terminal ends as delivered: what the program makes of it is on the screen.",
+            |it| {
+                it.path_parameter("request_id", json!({"type": "string", "minLength": 1, "maxLength": 128}))
+                    .gives::<ReceiptBody>(200, "How far it is.")
+                    .fails(400, "That cannot be a request_id.")
+                    .fails(404, "No such command is known.")
+                    .fails(503, NO_CONVERSATION)
+            },
+        ),
+    ]
+}
+
+fn done(it: Describe<'_>) -> Describe<'_> {
+    it.gives::<DoneBody>(200, "It was carried out, now or when this request_id was first used.")
+        .fails(404, "There is no such question, participant or command.")
+        .fails(408, "The body did not arrive in time.")
+        .fails(409, "It cannot be done now; the detail says why.")
+        .fails(503, NO_CONVERSATION)
+}
+
+async fn questions(State(door): State<Door>) -> Result<Json<QuestionsBody>, Fault> {
     let Some(conversation) = &door.conversation else { return Ok(Json(QuestionsBody { questions: Vec::new() })) };
     Ok(Json(QuestionsBody { questions: open_questions(conversation).await? }))
 }
 
-pub(in crate::http) async fn answer(State(door): State<Door>, peer: Peer, body: Body) -> Result<Json<DoneBody>, Fault> {
-    door.admit(&peer, Act::Answer).await?;
+async fn answer(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
     let body: AnswerRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
     let content = Content::Answer {
@@ -45,7 +96,7 @@ pub(in crate::http) async fn answer(State(door): State<Door>, peer: Peer, body: 
     run(&door, named, Command::Answer { question: ItemId::from(body.id), answer, decision: None }).await
 }
 
-pub(in crate::http) async fn interrupt(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
+async fn interrupt(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
     let body: InterruptRequest = body::json_or_nothing(body).await?;
     let id = request_id(body.request_id.as_deref())?;
     let usual = |one: &String| door.is_usual(std::slice::from_ref(one));
@@ -78,12 +129,7 @@ async fn interrupt_program(door: &Door, named: Option<Named>) -> Result<Json<Don
     Ok(Json(DoneBody { ok: true, lines: Vec::new(), receipt, duplicate: done.duplicate }))
 }
 
-pub(in crate::http) async fn command(
-    State(door): State<Door>,
-    peer: Peer,
-    body: Body,
-) -> Result<Json<DoneBody>, Fault> {
-    door.admit(&peer, Act::Command).await?;
+async fn command(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
     let body: CommandRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
     if !body.command.trim_start().starts_with('/') {
@@ -96,10 +142,7 @@ pub(in crate::http) async fn command(
     Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))
 }
 
-pub(in crate::http) async fn receipt(
-    State(door): State<Door>,
-    Path(id): Path<String>,
-) -> Result<Json<ReceiptBody>, Fault> {
+async fn receipt(State(door): State<Door>, Path(id): Path<String>) -> Result<Json<ReceiptBody>, Fault> {
     let id = request_id(Some(&id))?.ok_or(Fault::NoSuchReceipt)?;
     let receipt = receipts::known(door.conversation.as_ref(), &door.surface, id).await?.ok_or(Fault::NoSuchReceipt)?;
     Ok(Json(receipt_body(&receipt)))

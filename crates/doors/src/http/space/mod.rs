@@ -7,13 +7,18 @@ mod remote;
 
 use wh_client::Conversation;
 
-pub(super) use agents::{agent, agents, login, logout, mcp, models, sessions, start};
-pub(super) use commands::{answer, command, interrupt, questions, receipt};
-pub(super) use output::output;
-pub(super) use remote::{history, message};
+pub(super) use commands::RECEIPT_PATH;
 
 use super::Door;
 use super::fault::Fault;
+use super::route::Route;
+
+const NO_CONVERSATION: &str = "There is no conversation here, or not yet; or enough waits already. Try again.";
+
+pub(super) fn routes() -> Vec<Route<Door>> {
+    let routes = [commands::routes(), output::routes(), agents::routes(), remote::routes()];
+    routes.into_iter().flatten().collect()
+}
 
 impl Door {
     fn conversation(&self) -> Result<&Conversation, Fault> {

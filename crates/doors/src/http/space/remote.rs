@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use wh_core::line;
 use wh_core::receipt::Stage;
 use wh_core::request::{Content, Request as Named, TextDigest};
@@ -14,23 +14,53 @@ use wh_core::space::item::Body as ItemBody;
 use wh_core::space::query::{Said, Speaker};
 use wh_wire::remote::{ExtentBody, HistoryEntry, MessageBody, MessageRequest};
 
+use super::NO_CONVERSATION;
 use super::commands::run_line;
 use crate::bodies::stage_name;
 use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
+use crate::http::route::{Method, Route};
 use crate::http::{Door, body};
 use crate::time::iso;
 
 /// What a message that cannot be said is answered.
 const REQUIRED: &str = "Message is required";
 
-pub(in crate::http) async fn message(
-    State(door): State<Door>,
-    peer: Peer,
-    body: Body,
-) -> Result<Json<MessageBody>, Fault> {
+pub(super) fn routes() -> Vec<Route<Door>> {
+    vec![
+        // Whom it admits depends on what the message asks for.
+        Route::new(
+            Method::Post,
+            "/message",
+            message,
+            "message",
+            "Say something to the agent, as if typed and sent.",
+            |it| {
+                it.takes::<MessageRequest>()
+                    .gives::<MessageBody>(200, "It was said, now or when this request_id was first used.")
+                    .fails(400, "The message is empty, or a slash command or envelope with a mistake.")
+                    .fails(404, "One of those it is for does not exist, or no agent has this slash command.")
+                    .fails(408, "The body did not arrive in time.")
+                    .fails(
+                        409,
+                        "The agent is gone; the request_id belongs to another command; `not_literal`: the agent would interpret \
+                         the text; `shell_not_allowed`: it begins with `!`.",
+                    )
+                    .fails(503, NO_CONVERSATION)
+            },
+        ),
+        Route::new(Method::Get, "/history", history, "history", "What people and agents said to each other.", |it| {
+            it.query("limit", json!({"type": "string"}), "The newest so many; 0, or what is no number, is all of it.")
+                .query("details", json!({"type": "string"}), "`1` adds ids, senders, times and turns.")
+                .gives::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
+                .fails(503, NO_CONVERSATION)
+        }),
+    ]
+}
+
+async fn message(State(door): State<Door>, peer: Peer, body: Body) -> Result<Json<MessageBody>, Fault> {
     let fields: Map<String, Value> = body::json(body).await.map_err(|fault| match fault {
         Fault::Invalid(detail) => Fault::Refused("Invalid JSON", detail),
         other => other,
@@ -77,10 +107,7 @@ pub(in crate::http) async fn message(
     }))
 }
 
-pub(in crate::http) async fn history(
-    State(door): State<Door>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Vec<HistoryEntry>>, Fault> {
+async fn history(State(door): State<Door>, RawQuery(query): RawQuery) -> Result<Json<Vec<HistoryEntry>>, Fault> {
     let query = query.unwrap_or_default();
     let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     // As the original: what is no number is no limit, and neither is 0.
