@@ -1,9 +1,7 @@
 //! `/sessions`: the door of a daemon. What lies behind `/sessions/{session}/` is the door onto that session, the same as the one
 //! that a single run has.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -18,7 +16,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, Left, NewSession, Session, What};
+use wh_client::{Controller, CreateError, Created, Daemon, EndOutcome, Left, Session};
 use wh_wire::control::{LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
 use super::access::{Access, guarded};
@@ -30,10 +28,9 @@ use super::query::Params;
 use super::route::{self, Method, Route};
 use super::space::RECEIPT_PATH;
 use crate::Closing;
-use crate::admission::{Admission, enter_creators};
+use crate::admission::Admission;
 use crate::bodies::{receipt_body, summary};
-use crate::new_session::{USUAL_SIZE, directory, what};
-use crate::receipts;
+use crate::{new_session, receipts};
 
 /// The path of one session; below it is the door onto that session.
 pub(super) const BELOW: &str = "/sessions/{session}";
@@ -142,11 +139,9 @@ async fn create(
     peer: Peer,
     body: Body,
 ) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
-    let mut body: NewSessionRequest = body::json(body).await?;
-    let directory = directory(body.cwd.take(), peer.directory()).await.map_err(Fault::Invalid)?;
-    let mut wanted = wanted(body, directory)?;
-    enter_creators(&*door.daemon, &*door.controller, peer.origin().await, &mut wanted)?;
-    let Created { session, duplicate } = door.daemon.create(wanted).await?;
+    let wanted = new_session::read(body::json(body).await?, peer.directory()).await.map_err(Fault::Invalid)?;
+    let origin = peer.origin().await;
+    let Created { session, duplicate } = new_session::create(&*door.daemon, &*door.controller, origin, wanted).await?;
     let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(summary(&session).await)))
 }
@@ -283,40 +278,4 @@ fn router_of(door: &DaemonDoor, session: &Arc<Session>) -> Result<Router, Fault>
     inner.retain(|id, _| door.daemon.session_by_id(id).is_some());
     inner.insert(session.id.clone(), router.clone());
     Ok(router)
-}
-
-fn wanted(body: NewSessionRequest, directory: PathBuf) -> Result<NewSession, Fault> {
-    let agent = |agent| What::Agent {
-        agent,
-        model: body.model,
-        mode: body.mode,
-        may_skip_permissions: body.allow_skipping_permissions,
-        arguments: body.arguments.into_iter().map(OsString::from).collect(),
-    };
-    Ok(NewSession {
-        what: what(body.agent.map(agent), body.command).map_err(Fault::Invalid)?,
-        name: body.name,
-        team: body.team,
-        directory,
-        size: match body.size {
-            Some(size) => {
-                size.parse().map_err(|error: wh_core::terminal::InvalidSize| Fault::Invalid(error.to_string()))?
-            }
-            None => USUAL_SIZE,
-        },
-        environment: body.environment.map(environment).transpose()?,
-        wish: body.request_id,
-        creators: Vec::new(),
-        person: body.person,
-    })
-}
-
-fn environment(given: BTreeMap<String, String>) -> Result<Vec<(OsString, OsString)>, Fault> {
-    let wrong = given
-        .iter()
-        .find(|(name, value)| name.is_empty() || name.contains('=') || name.contains('\0') || value.contains('\0'));
-    match wrong {
-        Some((name, _)) => Err(Fault::Invalid(format!("{name:?} cannot be set as a variable"))),
-        None => Ok(given.into_iter().map(|(name, value)| (name.into(), value.into())).collect()),
-    }
 }

@@ -10,23 +10,21 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::task::JoinHandle;
 use wh_client::trace::TRACE_TIMEOUT;
-use wh_client::{Caller, CreateError, Created as Made, NewSession, Opener, Session, What};
+use wh_client::{Caller, CreateError, Created as Made, Opener, Session};
 use wh_core::request::RequestId;
-use wh_core::terminal::Size;
+use wh_wire::control::NewSessionRequest;
 use wh_wire::socket::{
-    Body, Command, Create, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, ReceiptFound, Request, Response,
-    Seen, UNKNOWN_REQUEST,
+    Body, Command, Created, ErrorCode, Failure, Health, LONGEST_LINE, Listed, ReceiptFound, Request, Response, Seen,
+    UNKNOWN_REQUEST,
 };
 
 use super::lines::{self, LINE_TIMEOUT, Line};
 use super::reader::Receiver;
 use super::{Door, Facts, attach, join, subscribe};
-use crate::admission::enter_creators;
 use crate::bodies::{questions_of, receipt_body, summary};
 use crate::closing::closed;
-use crate::new_session::{USUAL_SIZE, directory, what};
-use crate::receipts;
 use crate::slots::Slot;
+use crate::{new_session, receipts};
 
 /// How long a peer may take nothing of an answer before it is dropped.
 const STALLED: Duration = Duration::from_secs(30);
@@ -217,7 +215,7 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller, teams: 
             },
             Err(failure) => Response::failed(id, failure.code, failure.message),
         },
-        Command::Create(create) => match self::create(door, create, &caller, teams).await {
+        Command::Create(create) => match self::create(door, *create, &caller, teams).await {
             Ok(Made { session, duplicate }) => {
                 Response::ok(id, &Created { session: summary(&session).await, duplicate })
             }
@@ -229,7 +227,12 @@ async fn answer(door: &Door, id: &str, command: Command, caller: Caller, teams: 
     }
 }
 
-async fn create(door: &Door, create: Create, caller: &Caller, teams: &BTreeSet<String>) -> Result<Made, Failure> {
+async fn create(
+    door: &Door,
+    create: NewSessionRequest,
+    caller: &Caller,
+    teams: &BTreeSet<String>,
+) -> Result<Made, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     if let Some(team) = create.team.as_ref().filter(|team| !teams.contains(*team)) {
         // The same whether or not there is such a team.
@@ -238,37 +241,8 @@ async fn create(door: &Door, create: Create, caller: &Caller, teams: &BTreeSet<S
     }
     let opener = caller.opener.clone();
     let callers = async { tokio::task::spawn_blocking(move || opener.directory()).await.ok().flatten() };
-    let directory = directory(create.cwd, callers).await.map_err(invalid)?;
-    let size = match create.size {
-        Some(size) => {
-            Size::new(size.width, size.height).ok_or_else(|| invalid("no terminal has this size".to_owned()))?
-        }
-        None => USUAL_SIZE,
-    };
-    let agent = |agent| What::Agent {
-        agent,
-        model: create.model,
-        mode: create.mode,
-        may_skip_permissions: false,
-        arguments: Vec::new(),
-    };
-    let what = what(create.agent.map(agent), create.command).map_err(invalid)?;
-    let mut wanted = NewSession {
-        what,
-        name: create.name,
-        team: create.team,
-        directory,
-        size,
-        environment: None,
-        wish: create.request_id,
-        creators: Vec::new(),
-        person: create.person,
-    };
-    let origin = caller.opener.origin();
-    let made = match enter_creators(&*door.daemon, &*door.controller, origin, &mut wanted) {
-        Ok(()) => door.daemon.create(wanted).await,
-        Err(error) => Err(error),
-    };
+    let wanted = new_session::read(create, callers).await.map_err(invalid)?;
+    let made = new_session::create(&*door.daemon, &*door.controller, caller.opener.origin(), wanted).await;
     made.map_err(|error| match &error {
         CreateError::Refused(_) => Failure::new(ErrorCode::Unauthorized, error.to_string()),
         CreateError::NoSuchAgent { .. } => Failure::new(ErrorCode::AgentNotFound, error.to_string()),

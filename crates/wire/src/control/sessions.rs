@@ -141,6 +141,18 @@ pub struct NewSessionRequest {
     pub request_id: Option<String>,
 }
 
+impl NewSessionRequest {
+    /// The reason why it names nothing to start: it must have an agent or a command, and not both.
+    pub fn problem(&self) -> Option<&'static str> {
+        match (&self.agent, &self.command) {
+            (Some(_), Some(_)) => Some("give an agent or a command, not both"),
+            (None, None) => Some("give an agent or a command to start"),
+            (None, Some(command)) if command.first().is_none_or(String::is_empty) => Some("the command has no program"),
+            _ => None,
+        }
+    }
+}
+
 /// `GET /sessions/{session}/last_screen`: what a terminal program showed when its daemon was gone before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastScreenBody {

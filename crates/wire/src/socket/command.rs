@@ -1,13 +1,13 @@
 //! What can be asked for, and what is answered.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::capabilities::Limits;
 use super::control::{ControlKind, ControlProblem, ControlRequest};
 use super::envelope::{ErrorCode, Failure, Request};
 use super::stream::Cursor;
-use crate::control::{QuestionBody, ReceiptBody, SessionSummary};
+use crate::control::{NewSessionRequest, QuestionBody, ReceiptBody, SessionSummary};
 
 /// The commands by name.
 pub const COMMANDS: [&str; 11] = [
@@ -40,7 +40,7 @@ pub enum Command {
     /// What happens in a session: [`Subscribed`], and then [`StreamLine`](super::StreamLine)s.
     Subscribe(Subscribe),
     /// A new session: [`Created`].
-    Create(Create),
+    Create(Box<NewSessionRequest>),
     /// A terminal for a session: [`Attached`], and then the frames of [`attach`](crate::attach).
     Attach(Attach),
     /// A conversation for a UI in the caller's process: [`Joined`], and then lines that only wh itself reads.
@@ -123,41 +123,6 @@ pub struct Subscribed {
     pub seq: u64,
 }
 
-/// Asks for a new session: an agent, or a command in a terminal.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Create {
-    /// The agent by name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// The program with its arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Vec<String>>,
-    /// What people shall call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Whose it shall be; `default` when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<String>,
-    /// Its working directory, absolute; that of the calling process when absent, if it can be found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// The size of its terminal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<WindowSize>,
-    /// The agent's model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The agent's mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
-    /// Everything inside counts as outside every session. For a command only, and only for callers that are outside themselves.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub person: bool,
-    /// The caller's name for this wish: under the same name no second session is made, as long as the first is listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<String>,
-}
-
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSize {
@@ -167,7 +132,7 @@ pub struct WindowSize {
     pub height: u16,
 }
 
-/// Answers [`Create`].
+/// Answers `create`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Created {
     /// The session.
@@ -248,7 +213,7 @@ impl Command {
             "subscribe" => Self::Subscribe(fields(payload, &["session_id"])?),
             "attach" => Self::Attach(fields(payload, &["session_id", "size"])?),
             "join" => Self::Join(fields(payload, &["session_id", "link"])?),
-            "create" => Self::Create(create(payload)?),
+            "create" => Self::Create(Box::new(create(payload)?)),
             other => {
                 let known = COMMANDS.join(", ");
                 let message = format!("there is no command {other:?}; there are {known}");
@@ -266,17 +231,31 @@ fn fields<T: DeserializeOwned>(payload: &Value, required: &[&str]) -> Result<T, 
     if let Some(field) = required.iter().find(|field| given.get(**field).is_none_or(Value::is_null)) {
         return Err(Failure::new(ErrorCode::MissingParameter, format!("the payload lacks {field}")));
     }
-    T::deserialize(payload).map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("the payload: {error}")))
+    decoded(payload)
 }
 
-fn create(payload: &Value) -> Result<Create, Failure> {
-    let create: Create = fields(payload, &[])?;
-    match (&create.agent, &create.command) {
-        (None, None) => Err(Failure::new(ErrorCode::MissingParameter, "give an agent or a command to start")),
-        (Some(_), Some(_)) => Err(Failure::new(ErrorCode::InvalidPayload, "give an agent or a command, not both")),
-        (None, Some(command)) if command.first().is_none_or(String::is_empty) => {
-            Err(Failure::new(ErrorCode::InvalidPayload, "the command has no program"))
+fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, Failure> {
+    T::deserialize(value).map_err(|error| Failure::new(ErrorCode::InvalidPayload, format!("the payload: {error}")))
+}
+
+/// Fields of [`NewSessionRequest`] that `create` takes; as everywhere on the socket, others are passed over.
+const CREATE_FIELDS: [&str; 10] =
+    ["agent", "command", "name", "team", "cwd", "size", "model", "mode", "person", "request_id"];
+
+fn create(payload: &Value) -> Result<NewSessionRequest, Failure> {
+    let mut given: Map<String, Value> = fields(payload, &[])?;
+    given.retain(|name, _| CREATE_FIELDS.contains(&name.as_str()));
+    if let Some(size) = given.get_mut("size").filter(|size| !size.is_null()) {
+        let WindowSize { width, height } = decoded(size)?;
+        *size = Value::String(format!("{width}x{height}"));
+    }
+    let create: NewSessionRequest = decoded(&Value::Object(given))?;
+    match create.problem() {
+        None => Ok(create),
+        Some(problem) => {
+            let missing = create.agent.is_none() && create.command.is_none();
+            let code = if missing { ErrorCode::MissingParameter } else { ErrorCode::InvalidPayload };
+            Err(Failure::new(code, problem))
         }
-        _ => Ok(create),
     }
 }

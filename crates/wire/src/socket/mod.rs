@@ -10,8 +10,8 @@ mod stream;
 pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
 pub use capabilities::{Capabilities, ControlCapabilities, Limits};
 pub use command::{
-    Attach, Attached, COMMANDS, Command, Create, Created, Health, Join, Joined, List, Listed, ReceiptFound,
-    ReceiptWanted, Seen, Session, Subscribe, Subscribed, WindowSize,
+    Attach, Attached, COMMANDS, Command, Created, Health, Join, Joined, List, Listed, ReceiptFound, ReceiptWanted,
+    Seen, Session, Subscribe, Subscribed, WindowSize,
 };
 pub use control::{
     CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,

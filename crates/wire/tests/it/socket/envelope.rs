@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
-use wh_wire::control::EventBody;
+use wh_wire::control::{EventBody, NewSessionRequest};
 use wh_wire::socket::{
-    COMMANDS, Command, Create, Cursor, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, StreamLine, Subscribe,
+    COMMANDS, Command, Cursor, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, StreamLine, Subscribe,
 };
 
 fn refusal(line: &str) -> (String, ErrorCode, String) {
@@ -133,13 +133,25 @@ fn a_session_is_created_from_an_agent_or_a_command() {
     let create = |payload| command("create", payload);
     assert_eq!(
         create(json!({"agent": "codex", "name": "reviewer"})),
-        Ok(Command::Create(Create {
+        Ok(Command::Create(Box::new(NewSessionRequest {
             agent: Some("codex".to_owned()),
             name: Some("reviewer".to_owned()),
-            ..Create::default()
-        }))
+            ..NewSessionRequest::default()
+        })))
     );
-    assert!(create(json!({"command": ["sh"], "size": {"width": 80, "height": 24}})).is_ok());
+    assert_eq!(
+        create(json!({"command": ["sh"], "size": {"width": 80, "height": 24}, "later": true})),
+        Ok(Command::Create(Box::new(NewSessionRequest {
+            command: Some(vec!["sh".to_owned()]),
+            size: Some("80x24".to_owned()),
+            ..NewSessionRequest::default()
+        })))
+    );
+    assert_eq!(create(json!({"agent": "a", "size": "80x24"})).unwrap_err().code, ErrorCode::InvalidPayload);
+    // Those of POST /sessions that the socket does not take.
+    let more =
+        json!({"agent": "a", "arguments": ["-x"], "environment": {"A": "b"}, "allow_skipping_permissions": true});
+    assert_eq!(create(more), create(json!({"agent": "a"})));
     assert_eq!(create(json!({})).unwrap_err().code, ErrorCode::MissingParameter);
     assert_eq!(create(json!({"agent": "a", "command": ["b"]})).unwrap_err().code, ErrorCode::InvalidPayload);
     assert_eq!(create(json!({"command": []})).unwrap_err().code, ErrorCode::InvalidPayload);
