@@ -16,3 +16,4 @@ pub mod session;
 pub mod slash;
 pub mod space;
 pub mod terminal;
+pub mod time;

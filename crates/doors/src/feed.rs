@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep_until};
 use wh_client::{Conversation, Gone, Look, Lost, Shown, Start, Subscription, Surface};
 use wh_core::event::{Cursor, Numbered};
 use wh_core::space::query::EnvelopeFilter;
+use wh_core::time::iso;
 use wh_wire::control::StreamBody;
 
 use crate::bodies::{Frames, client_state, event_body, frame_body, state};
 use crate::closing::{Closing, closed};
-use crate::time::iso;
 
 /// A quiet connection is given a sign of life this often: proxies and browsers give up on silence.
 const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -13,7 +13,6 @@ mod new_session;
 mod receipts;
 mod slots;
 pub mod socket;
-mod time;
 
 pub use bodies::agents::told_body;
 pub use closing::Closing;

@@ -4,9 +4,11 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
+use wh_core::time::iso;
 use wh_pipe::proc::Stat;
 
 use crate::finished;
@@ -135,7 +137,7 @@ fn explain(path: &Path, problem: &str) -> io::Error {
 
 /// This moment, as the files here tell it.
 pub fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+    iso(SystemTime::now())
 }
 
 /// True if a process is stopped, as by SIGSTOP.

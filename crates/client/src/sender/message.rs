@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use wh_core::time::iso;
 use wh_wire::socket::{ControlKind, Decision};
 
 /// What is wanted of a session.
@@ -80,14 +81,8 @@ impl Message {
 
     /// When it was sent first, as it is written.
     pub fn sent_at(&self) -> String {
-        written(self.sent_at)
+        iso(self.sent_at)
     }
-}
-
-/// A moment as messages have it, to the millisecond.
-pub(super) fn written(at: SystemTime) -> String {
-    let at = jiff::Timestamp::try_from(at).unwrap_or_default();
-    at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
 /// A name that no other message has.

@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 use wh_core::space::roster::{
     Abilities, AgentCard, ConversationCard, LoginDone, LoginState, LogoutDone, McpServer, ModelCard, StatusCard, Told,
 };
+use wh_core::time::iso;
 use wh_wire::control::{
     AgentBody, AgentCapabilities, AgentConversation, AgentConversationsBody, AgentLoginBody, AgentLogoutBody,
     AgentMcpBody, AgentMcpServer, AgentModel, AgentModelsBody, AgentRunning, AgentStartedBody, AgentStatusBody,
     AgentsBody,
 };
-
-use crate::time::iso;
 
 /// What was told of agents, as the HTTP door writes it.
 pub fn told_body(told: &Told) -> Value {

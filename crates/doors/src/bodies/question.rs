@@ -3,9 +3,8 @@
 use wh_client::{Conversation, Gone};
 use wh_core::space::item::Item;
 use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
+use wh_core::time::iso;
 use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
-
-use crate::time::iso;
 
 /// What waits for an answer in a conversation, if there is one.
 pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {

@@ -1,9 +1,8 @@
 //! Receipts of commands.
 
 use wh_core::receipt::{Receipt, Stage};
+use wh_core::time::iso;
 use wh_wire::control::{ReachedBody, ReceiptBody};
-
-use crate::time::iso;
 
 pub(crate) fn stage_name(stage: &Stage) -> &'static str {
     match stage {

@@ -2,12 +2,11 @@
 
 use wh_client::Shown;
 use wh_core::terminal::Size;
+use wh_core::time::iso;
 use wh_screen::frame::{Cell, Color, Cursor, CursorShape, Frame, Underline};
 use wh_screen::modes::{Modes, MouseEncoding, MouseTracking};
 use wh_screen::render;
 use wh_wire::control::{CellBody, CursorBody, FrameBody, ModesBody, ScreenBody, ScrollbackBody};
-
-use crate::time::iso;
 
 /// What of the screen is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

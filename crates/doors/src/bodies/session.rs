@@ -5,9 +5,8 @@ use wh_core::session::Status;
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
 use wh_core::terminal::Exit;
+use wh_core::time::iso;
 use wh_wire::control::{SessionKind, SessionStatus, SessionSummary};
-
-use crate::time::iso;
 
 /// How a session stands now.
 pub(crate) async fn summary(session: &Session) -> SessionSummary {

@@ -13,6 +13,7 @@ use wh_core::space::harness::Usage;
 use wh_core::space::item::{Body, Item};
 use wh_core::space::query::{EnvelopeFilter, Envelopes, Revision};
 use wh_core::space::state::{Participant, State, Targets};
+use wh_core::time::iso;
 use wh_wire::control::{
     Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, Message,
     ParticipantStatus, PauseState, PendingOperation, Reasoning, SignalBoard, SignalPause, StreamFrame, Streams, Tool,
@@ -21,7 +22,6 @@ use wh_wire::control::{
 
 use super::event::turn_body;
 use super::question::kind_name;
-use crate::time::iso;
 
 /// Characters of a thought that the state shows.
 const LONGEST_PREVIEW: usize = 400;

@@ -2,9 +2,8 @@
 
 use wh_client::Facts;
 use wh_core::session::Status;
+use wh_core::time::iso;
 use wh_wire::control::{ClientState, ExitBody, SessionFacts, TerminalFacts, Ui};
-
-use crate::time::iso;
 
 /// What is known of a surface alone: its process and its terminal.
 pub(crate) fn client_state(facts: &Facts) -> ClientState {

@@ -12,6 +12,7 @@ use wh_core::caller::CallerRefusal;
 use wh_core::gate::{Admitted, Gate, Limits, Principal, Refused, Target, Times};
 use wh_core::reason::Reason;
 use wh_core::request::{Request, RequestId};
+use wh_core::time::iso;
 use wh_wire::socket::{
     COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent,
     ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, ControlStdin, Credential, Failure,
@@ -161,11 +162,6 @@ impl Port for Controller {
     }
 }
 
-fn timestamp(at: SystemTime) -> String {
-    let at = jiff::Timestamp::try_from(at).unwrap_or_default();
-    at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
-}
-
 /// With a warning about the text, if it is carried out and there is one.
 fn warned(mut verdict: Verdict, admitted: &Admitted) -> Verdict {
     let carried_out = verdict.result == ControlResult::Ok && !verdict.duplicate;
@@ -197,7 +193,7 @@ impl Inner {
         let verdict = self.decide(&request, &principal, &gate).await;
         let kind = request.action.kind();
         self.note_verdict(&request, &principal, &verdict);
-        Ok(verdict.ack(kind, &request.key, timestamp(SystemTime::now())))
+        Ok(verdict.ack(kind, &request.key, iso(SystemTime::now())))
     }
 
     fn misshapen(&self, problem: &ControlProblem) -> Result<ControlAck, Failure> {
@@ -211,7 +207,7 @@ impl Inner {
         event.error = Some(problem.reason.code().to_owned());
         event.detail = Some(problem.reason.to_string());
         self.audit.record(event);
-        problem.ack(timestamp(now)).ok_or_else(|| problem.failure())
+        problem.ack(iso(now)).ok_or_else(|| problem.failure())
     }
 
     /// The teams, as their files are now.

@@ -12,6 +12,7 @@ use wh_core::space::ParticipantId;
 use wh_core::space::command::{Command, Done};
 use wh_core::space::item::Body as ItemBody;
 use wh_core::space::query::{Said, Speaker};
+use wh_core::time::iso;
 use wh_wire::remote::{ExtentBody, HistoryEntry, MessageBody, MessageRequest};
 
 use super::NO_CONVERSATION;
@@ -23,7 +24,6 @@ use crate::http::input::request_id;
 use crate::http::peer::Peer;
 use crate::http::route::{Method, Route};
 use crate::http::{Door, body};
-use crate::time::iso;
 
 /// What a message that cannot be said is answered.
 const REQUIRED: &str = "Message is required";
