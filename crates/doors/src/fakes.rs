@@ -46,6 +46,11 @@ pub(crate) fn new_agent() -> NewSession {
     }
 }
 
+/// A request for a session with the program `cat`.
+pub(crate) fn new_program() -> NewSession {
+    NewSession { what: What::Program(vec!["cat".into()]), ..new_agent() }
+}
+
 /// A session that lives and whose handles are those above.
 pub(crate) fn session(id: &str, wanted: &NewSession) -> Session {
     let mut session = Session::new(id.to_owned(), id.to_owned(), wanted, "default".to_owned(), SystemTime::UNIX_EPOCH);

@@ -156,3 +156,6 @@ async fn frame(surface: &Surface, not_before: Instant) -> Result<Shown, Gone> {
     sleep_until(not_before).await;
     surface.look(Look::default()).await
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,3 +41,63 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     }
     serde_json::from_slice(bytes).map_err(|error| Fault::Invalid(format!("the body must be a JSON object: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use axum::response::IntoResponse;
+    use futures_util::stream;
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    async fn read(body: impl Into<Body>) -> Result<Map<String, Value>, (u16, String)> {
+        json(body.into()).await.map_err(status_and_detail)
+    }
+
+    fn status_and_detail(fault: Fault) -> (u16, String) {
+        let words = fault.to_string();
+        (fault.into_response().status().as_u16(), words)
+    }
+
+    #[tokio::test]
+    async fn the_longest_body_is_read_and_one_byte_more_is_too_large() {
+        let body = |length: usize| format!("{{\"text\":\"{}\"}}", "x".repeat(length - 11));
+        assert_eq!(body(100).len(), 100);
+        assert_eq!(read(body(LONGEST_BODY)).await.unwrap()["text"].as_str().unwrap().len(), LONGEST_BODY - 11);
+        assert_eq!(read(body(LONGEST_BODY + 1)).await.unwrap_err().0, 413);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_end_in_time_is_too_slow() {
+        let begun = stream::iter([Ok::<_, io::Error>("{")]);
+        let slow = Body::from_stream(stream::StreamExt::chain(begun, stream::pending()));
+        assert_eq!(read(slow).await.unwrap_err().0, 408);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_was_cut_off_is_not_parsed() {
+        let cut = Body::from_stream(stream::iter([Ok("{}"), Err(io::Error::other("reset"))]));
+        assert_eq!(read(cut).await.unwrap_err(), (400, "the body was cut off".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn only_an_object_is_a_body() {
+        for wrong in ["", " ", "[]", "[\"a\"]", "null", "3", "\"{}\"", "{", "{}}", "{\"a\":}"] {
+            let (status, words) = read(wrong).await.unwrap_err();
+            assert_eq!(status, 400, "{wrong}");
+            assert!(words.starts_with("the body must be a JSON object"), "{wrong}: {words}");
+        }
+        assert_eq!(read(" \n{\"a\": 1} ").await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn no_body_at_all_is_an_empty_object_where_nothing_is_required() {
+        let read = async |text: &'static str| {
+            json_or_nothing::<Map<String, Value>>(Body::from(text)).await.map_err(status_and_detail)
+        };
+        assert_eq!(read("").await, Ok(Map::new()));
+        assert_eq!(read("[]").await.unwrap_err().0, 400);
+    }
+}

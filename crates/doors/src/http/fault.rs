@@ -241,3 +241,6 @@ impl IntoResponse for Fault {
         response
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,3 +198,65 @@ fn signal_named(name: &str) -> Result<Signal, Fault> {
         Fault::Refused("Invalid signal", format!("signal is one of {}", names.join(", ")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use wh_core::input::Key;
+
+    use super::*;
+
+    fn read(body: Value) -> Result<Vec<Gesture>, String> {
+        gestures(serde_json::from_value(body).unwrap()).map_err(|fault| match fault {
+            Fault::Refused(error, _) => error.to_owned(),
+            other => format!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_body_is_typed_in_the_order_text_paste_key_keys_mouse() {
+        let body = json!({
+            "mouse": {"action": "press", "x": 3, "y": 4},
+            "keys": ["enter"], "key": "escape", "paste": "p", "text": "t",
+        });
+        let key = |key| Gesture::Key(KeyPress { key, modifiers: Modifiers::NONE });
+        let click =
+            Mouse { action: MouseAction::Press, button: MouseButton::Left, x: 3, y: 4, modifiers: Modifiers::NONE };
+        let expected = [
+            Gesture::Text("t".to_owned()),
+            Gesture::Paste("p".to_owned()),
+            key(Key::Escape),
+            key(Key::Enter),
+            Gesture::Mouse(click),
+        ];
+        assert_eq!(read(body).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_body_that_types_nothing_is_refused_and_so_are_names_that_do_not_exist() {
+        for nothing in [json!({}), json!({"text": ""}), json!({"keys": []}), json!({"text": "", "paste": ""})] {
+            assert_eq!(read(nothing.clone()).unwrap_err(), "Missing text or key", "{nothing}");
+        }
+        assert_eq!(read(json!({"key": "nonsense"})).unwrap_err(), "Invalid key name");
+        let mouse = |more: Value| {
+            let mut body = json!({"action": "press", "x": 0, "y": 0});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            read(json!({"mouse": body}))
+        };
+        for wrong in [json!({"action": "click"}), json!({"button": "fourth"}), json!({"modifiers": ["hyper"]})] {
+            assert_eq!(mouse(wrong.clone()).unwrap_err(), "Invalid mouse event", "{wrong}");
+        }
+        let wheel = mouse(json!({"action": "wheel_up"})).unwrap();
+        assert!(matches!(&wheel[..], [Gesture::Mouse(Mouse { button: MouseButton::None, .. })]), "{wheel:?}");
+    }
+
+    #[test]
+    fn a_signal_is_known_with_and_without_its_prefix_in_either_case() {
+        for name in ["SIGTERM", "TERM", "term", "sigterm"] {
+            assert_eq!(signal_named(name).ok(), Some(Signal::SIGTERM), "{name}");
+        }
+        for wrong in ["", "SIG", "SEGV", "15", "TERM "] {
+            assert!(matches!(signal_named(wrong), Err(Fault::Refused("Invalid signal", _))), "{wrong}");
+        }
+    }
+}

@@ -113,3 +113,43 @@ pub(super) fn asks_for_another(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let mut known = known.flat_map(|list| list.split(',').map(str::trim));
     known.any(|known| known == "*" || known == tag || known == tag.trim_start_matches("W/"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_known_by_itself_in_a_list_or_without_its_weakness() {
+        let tag = HeaderValue::from_static("W/\"abc\"");
+        let unchanged = |known: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for known in known {
+                headers.append(header::IF_NONE_MATCH, HeaderValue::from_str(known).unwrap());
+            }
+            asks_for_another(&headers, &tag)
+        };
+        for known in ["W/\"abc\"", "\"abc\"", "*", "\"x\", W/\"abc\"", "\"x\" ,\"abc\""] {
+            assert!(unchanged(&[known]), "{known}");
+        }
+        assert!(unchanged(&["\"x\"", "W/\"abc\""]), "in the second header");
+        for other in ["", "\"ab\"", "abc", "W/\"abcd\""] {
+            assert!(!unchanged(&[other]), "{other}");
+        }
+        assert!(!unchanged(&[]));
+    }
+
+    #[test]
+    fn a_switch_is_on_or_off_and_nothing_else() {
+        for (value, expected) in
+            [(None, false), (Some("0"), false), (Some("no"), false), (Some("1"), true), (Some("full"), true)]
+        {
+            assert_eq!(switch("now", value).ok(), Some(expected), "{value:?}");
+        }
+        for wrong in ["", "2", "YES", "on"] {
+            assert!(
+                matches!(switch("now", Some(wrong)), Err(Fault::Invalid(words)) if words.starts_with("now")),
+                "{wrong}"
+            );
+        }
+    }
+}

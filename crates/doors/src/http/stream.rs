@@ -96,6 +96,14 @@ async fn stream(
 }
 
 async fn open(door: Door, query: StreamQuery, last: Option<&str>) -> Result<Feed, Fault> {
+    let options = options(&query, last)?;
+    let Door { surface, conversation, closing, watchers, .. } = door;
+    let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
+    Ok(Feed::open(surface, conversation, closing, Some(place), options).await?)
+}
+
+/// From where on, what of the screen, and how often. `last` is the header that browsers send when they come back.
+fn options(query: &StreamQuery, last: Option<&str>) -> Result<(Option<Cursor>, Frames, u32), Fault> {
     let after = query.after.as_deref().or(last).map(str::parse::<Cursor>).transpose();
     let after = after.map_err(|error| Fault::Invalid(error.to_string()))?;
     let frames = match query.frames.as_deref() {
@@ -108,9 +116,7 @@ async fn open(door: Door, query: StreamQuery, last: Option<&str>) -> Result<Feed
     if !(1..=HIGHEST_RATE).contains(&rate) {
         return Err(Fault::Invalid(format!("rate is frames a second, 1 to {HIGHEST_RATE}")));
     }
-    let Door { surface, conversation, closing, watchers, .. } = door;
-    let place = watchers.try_acquire_owned().map_err(|_| Fault::TooManyWatchers)?;
-    Ok(Feed::open(surface, conversation, closing, Some(place), (after, frames, rate)).await?)
+    Ok((after, frames, rate))
 }
 
 /// Only what a reader can go on from has an id.
@@ -152,4 +158,36 @@ async fn talk(mut socket: WebSocket, mut feed: Feed) {
     }
     let close = CloseFrame { code: close_code::AWAY, reason: "the stream is over".into() };
     let _ = socket.send(Message::Close(Some(close))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(after: Option<&str>, frames: Option<&str>, rate: Option<u32>) -> StreamQuery {
+        StreamQuery { after: after.map(str::to_owned), frames: frames.map(str::to_owned), rate }
+    }
+
+    #[test]
+    fn a_reader_says_where_it_was_in_the_query_or_in_the_header() {
+        let after =
+            |after, last| options(&query(after, None, None), last).map(|(after, ..)| after.map(|at| at.to_string()));
+        assert_eq!(after(None, None).unwrap(), None);
+        assert_eq!(after(None, Some("e1.3")).unwrap().as_deref(), Some("e1.3"));
+        assert_eq!(after(Some("e2.4"), Some("e1.3")).unwrap().as_deref(), Some("e2.4"), "who asks knows better");
+        for wrong in ["", "e1", "e1.", "3", "e-1.3", "e1.x"] {
+            assert!(matches!(after(Some(wrong), None), Err(Fault::Invalid(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn frames_and_their_rate_have_usual_values_and_bounds() {
+        let read = |frames, rate| options(&query(None, frames, rate), None).map(|(_, frames, rate)| (frames, rate));
+        assert_eq!(read(None, None).unwrap(), (Frames::None, USUAL_RATE));
+        assert_eq!(read(Some("plain"), Some(1)).unwrap(), (Frames::Plain, 1));
+        assert_eq!(read(Some("raw"), Some(HIGHEST_RATE)).unwrap(), (Frames::Raw, HIGHEST_RATE));
+        for (frames, rate) in [(None, Some(0)), (None, Some(HIGHEST_RATE + 1)), (Some("all"), None), (Some(""), None)] {
+            assert!(matches!(read(frames, rate), Err(Fault::Invalid(_))), "{frames:?} {rate:?}");
+        }
+    }
 }
