@@ -11,7 +11,7 @@ mod surface;
 
 pub(crate) use event::event_body;
 pub(crate) use question::{open_questions, questions_of};
-pub(crate) use receipt::{receipt_body, stage_name};
+pub(crate) use receipt::receipt_body;
 pub(crate) use screen::{Frames, frame_body, frame_hash, plain_body, screen_body};
 pub(crate) use session::summary;
 pub(crate) use space::{messages, state, state_fingerprint};

@@ -4,7 +4,7 @@ use wh_core::receipt::{Receipt, Stage};
 use wh_core::time::iso;
 use wh_wire::control::{ReachedBody, ReceiptBody};
 
-pub(crate) fn stage_name(stage: &Stage) -> &'static str {
+fn stage_name(stage: &Stage) -> &'static str {
     match stage {
         Stage::Accepted => "accepted",
         Stage::Delivered => "delivered",

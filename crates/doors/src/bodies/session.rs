@@ -3,10 +3,11 @@
 use wh_client::{Ending, Left, Session, What};
 use wh_core::session::Status;
 use wh_core::space::ParticipantId;
-use wh_core::space::event::Activity;
 use wh_core::terminal::Exit;
 use wh_core::time::iso;
-use wh_wire::control::{SessionKind, SessionStatus, SessionSummary};
+use wh_wire::control::{AgentSession, SessionKind, SessionStatus, SessionSummary};
+
+use super::space::session_body;
 
 /// How a session stands now.
 pub(crate) async fn summary(session: &Session) -> SessionSummary {
@@ -80,14 +81,8 @@ async fn converse(session: &Session, summary: &mut SessionSummary) {
     (summary.model, summary.mode) = (view.model, view.mode);
     summary.questions = view.open_questions as u64;
     if let Some(status) = view.status {
-        summary.status.state = status.activity.name().to_owned();
-        summary.status.evidence = status.evidence.name().to_owned();
-        summary.status.since = iso(status.since);
-        match status.activity {
-            Activity::Working(turn) => summary.status.turn = Some(turn.to_string()),
-            Activity::Waiting(question) => summary.status.question = Some(question.to_string()),
-            _ => {}
-        }
+        let AgentSession { status: state, evidence, since, turn, question, .. } = session_body(&status);
+        summary.status = SessionStatus { state, evidence, since, turn, question, ..summary.status.clone() };
     }
 }
 

@@ -5,7 +5,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use serde_json::{Map, Value, json};
 use wh_core::line;
-use wh_core::receipt::Stage;
 use wh_core::request::{Content, Request as Named, TextDigest};
 use wh_core::slash::Slash;
 use wh_core::space::ParticipantId;
@@ -13,11 +12,12 @@ use wh_core::space::command::{Command, Done};
 use wh_core::space::item::Body as ItemBody;
 use wh_core::space::query::{Said, Speaker};
 use wh_core::time::iso;
+use wh_wire::control::ReceiptBody;
 use wh_wire::remote::{ExtentBody, HistoryEntry, MessageBody, MessageRequest};
 
 use super::NO_CONVERSATION;
 use super::commands::run_line;
-use crate::bodies::stage_name;
+use crate::bodies::receipt_body;
 use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
@@ -94,17 +94,9 @@ async fn message(State(door): State<Door>, peer: Peer, body: Body) -> Result<Jso
     door.admit(&peer, line::act(&asked)).await?;
     let named = id.map(|id| Named::new(id, SENDER, &content));
     let Done { receipt, duplicate, lines, .. } = run_line(conversation, named, asked).await?;
-    let failure = if let Stage::Failed(failure) = &receipt.stage { Some(failure) } else { None };
-    Ok(Json(MessageBody {
-        status: "Message submitted".to_owned(),
-        request_id: receipt.request_id.as_str().to_owned(),
-        turn: receipt.turn.as_ref().map(ToString::to_string),
-        stage: stage_name(&receipt.stage).to_owned(),
-        reason: failure.map(|failure| failure.words.clone()),
-        code: failure.map(|failure| failure.reason.code().to_owned()),
-        duplicate,
-        lines,
-    }))
+    let ReceiptBody { request_id, turn, stage, reason, code, .. } = receipt_body(&receipt);
+    let status = "Message submitted".to_owned();
+    Ok(Json(MessageBody { status, request_id, turn, stage, reason, code, duplicate, lines }))
 }
 
 async fn history(State(door): State<Door>, RawQuery(query): RawQuery) -> Result<Json<Vec<HistoryEntry>>, Fault> {
