@@ -11,7 +11,7 @@ use wh_wire::control::{
     AgentsBody,
 };
 
-/// What was told of agents, as the HTTP door writes it.
+/// An answer about agents as the body that the HTTP door sends.
 pub fn told_body(told: &Told) -> Value {
     match told {
         Told::Agents(cards) => json!(agents_body(cards)),

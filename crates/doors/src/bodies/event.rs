@@ -1,4 +1,4 @@
-//! What happens in a session and in its space, as those who watch are told.
+//! Events of a session and of its space.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
     }
 }
 
-/// How a turn ended.
+/// The end of a turn.
 pub(super) fn turn_body(turn: &TurnId, outcome: &Outcome, tally: &Tally) -> TurnBody {
     let (outcome, reason) = match outcome {
         Outcome::Completed => ("completed", None),

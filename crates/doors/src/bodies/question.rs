@@ -6,7 +6,7 @@ use wh_core::space::question::{Choice, Detail, Meaning, Question, QuestionKind};
 use wh_core::time::iso;
 use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
 
-/// What waits for an answer in a conversation, if there is one.
+/// The open questions of a conversation, oldest first; none without a conversation.
 pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<QuestionBody> {
     match conversation {
         Some(conversation) => open_questions(conversation).await.unwrap_or_default(),

@@ -8,7 +8,7 @@ use wh_screen::modes::{Modes, MouseEncoding, MouseTracking};
 use wh_screen::render;
 use wh_wire::control::{CellBody, CursorBody, FrameBody, ModesBody, ScreenBody, ScrollbackBody};
 
-/// What of the screen is wanted.
+/// The form in which a subscriber is sent frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Frames {
     #[default]
@@ -36,7 +36,7 @@ pub(crate) fn plain_body(shown: &Shown) -> ScreenBody {
     screen_body(shown, frame_hash(&shown.frame), false)
 }
 
-/// What is shown, as a number in words: the same for screens that show the same.
+/// Fingerprint of the visible content, in hexadecimal.
 pub(crate) fn frame_hash(frame: &Frame) -> String {
     format!("{:016x}", render::fingerprint(frame))
 }

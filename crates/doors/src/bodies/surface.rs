@@ -5,7 +5,7 @@ use wh_core::session::Status;
 use wh_core::time::iso;
 use wh_wire::control::{ClientState, ExitBody, SessionFacts, TerminalFacts, Ui};
 
-/// What is known of a surface alone: its process and its terminal.
+/// State of a surface alone: its process and its terminal.
 pub(crate) fn client_state(facts: &Facts) -> ClientState {
     let (status, exit) = match facts.status {
         Status::Running => ("running", None),

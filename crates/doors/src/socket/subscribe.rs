@@ -28,9 +28,9 @@ pub(super) async fn stream(
     let gone = || Response::failed(id, ErrorCode::SessionNotFound, "the session is gone, and nothing happens in it");
     let Some(surface) = session.surface.clone() else { return send(&mut writer, &gone().encode()).await };
     let after = wanted.after.map(|cursor| Cursor { epoch: Epoch::new(&cursor.epoch), seq: cursor.seq });
-    let wishes = (after, Frames::None, RATE);
+    let options = (after, Frames::None, RATE);
     // The connection itself has a place already.
-    let Ok(mut feed) = Feed::open(surface, session.conversation.clone(), door.closing.clone(), None, wishes).await
+    let Ok(mut feed) = Feed::open(surface, session.conversation.clone(), door.closing.clone(), None, options).await
     else {
         return send(&mut writer, &gone().encode()).await;
     };
