@@ -22,7 +22,7 @@ pub(crate) fn gone_surface() -> Surface {
 
 /// A conversation whose space is gone.
 pub(crate) fn gone_conversation() -> Conversation {
-    Conversation { space: Space::new().0, ui: Ui::new().0, me: "human".into() }
+    Conversation { space: Space::new().0, ui: Ui::new().0, me: "human".into(), title: "Demo".to_owned() }
 }
 
 /// A request for a session with the agent `demo`.

@@ -41,10 +41,10 @@ impl FakeSession {
             let (journal, events, frames) = serving;
             while let Some(request) = requests.recv().await {
                 match request {
-                    Request::Watch { reply } => {
+                    Request::Watch { reply, .. } => {
                         let (end, shown) = (journal.lock().unwrap().end(), Some(shown(*frames.borrow())));
                         let (events, frames) = (events.subscribe(), frames.subscribe());
-                        let _ = reply.send(Watch { end, facts: facts(), shown, events, frames });
+                        let _ = reply.send(Watch { end, facts: facts(), shown, events, frames, screen_use: None });
                     }
                     Request::Events { after, reply } => {
                         let _ = reply.send(journal.lock().unwrap().after(&after, 100));
