@@ -5,15 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `POST /message`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRequest {
     /// What to say.
     pub message: String,
     /// To whom; the chat's targets when absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Vec<String>>,
     /// The caller's name for this message: the same name is said once.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// Pass the text to the model as it is: no slash command, no envelope. Refused (409, `not_literal`) where the agent would
     /// interpret its first character itself.

@@ -8,8 +8,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may depend on whom. `docs/architecture.md` says why.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("wh-wire", &[]),
+    ("wh-api", &["wh-wire"]),
     ("wh-core", &[]),
     ("wh-pipe", &[]),
     ("wh-claude", &["wh-pipe", "wh-wire"]),

@@ -148,7 +148,7 @@ pub struct AgentConversation {
 }
 
 /// `POST /agents/{id}/login`; no body begins a login.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(example = json!({}))]
 pub struct AgentLoginRequest {
@@ -189,7 +189,7 @@ pub struct AgentLogoutBody {
 }
 
 /// `POST /agents/{id}/start`; no body begins a new conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(example = json!({}))]
 pub struct AgentStartRequest {

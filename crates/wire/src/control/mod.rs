@@ -63,7 +63,7 @@ pub struct SentBody {
 }
 
 /// `POST /control/wait`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({"condition": "frames > 0", "timeout": 1000}))]
 pub struct WaitRequest {
@@ -71,7 +71,7 @@ pub struct WaitRequest {
     /// `and`, `or`, `not`.
     pub condition: String,
     /// Milliseconds; 5000 when absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 3_600_000))]
     pub timeout: Option<u64>,
 }

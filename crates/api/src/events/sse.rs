@@ -1,0 +1,82 @@
+//! The format of server-sent events, as far as it is used: ids and data. Specified in the HTML standard, section 9.2.
+
+/// Decodes bytes into events.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    /// Bytes that are no complete line yet.
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that are known to hold no line end.
+    searched: usize,
+    /// Bytes of the buffer that were read already.
+    read: usize,
+    id: Option<String>,
+    data: Vec<u8>,
+}
+
+impl Decoder {
+    /// Takes more bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.read);
+        self.searched -= self.read;
+        self.read = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Bytes that are held back.
+    pub fn len(&self) -> usize {
+        self.buffer.len() - self.read + self.data.len()
+    }
+
+    /// The id and the data of the next event that is complete. Events without data, as comments, are passed over.
+    pub fn next(&mut self) -> Option<(Option<String>, Vec<u8>)> {
+        while let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
+            let line = self.read..self.searched + end;
+            self.searched += end + 1;
+            self.read = self.searched;
+            let line = &self.buffer[line];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.is_empty() {
+                let id = self.id.take();
+                if !self.data.is_empty() {
+                    // Each line of data ends with a line feed; the last one does not count.
+                    self.data.pop();
+                    return Some((id, std::mem::take(&mut self.data)));
+                }
+            } else if let Some(data) = field(line, b"data") {
+                self.data.extend_from_slice(data);
+                self.data.push(b'\n');
+            } else if let Some(id) = field(line, b"id") {
+                self.id = Some(String::from_utf8_lossy(id).into_owned());
+            }
+        }
+        self.searched = self.buffer.len();
+        None
+    }
+}
+
+/// The value of a field, if the line has this name.
+fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let value = line.strip_prefix(name)?.strip_prefix(b":")?;
+    Some(value.strip_prefix(b" ").unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: &str = ": comment\r\n\r\nevent: snapshot\r\nid: e.1\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nevent: frame\ndata: 2\n\ndata: cut";
+
+    #[test]
+    fn events_are_the_same_however_the_bytes_are_cut() {
+        for size in 1..STREAM.len() {
+            let (mut decoder, mut events) = (Decoder::default(), Vec::new());
+            for bytes in STREAM.as_bytes().chunks(size) {
+                decoder.feed(bytes);
+                events.extend(std::iter::from_fn(|| decoder.next()));
+            }
+            let expected = [(Some("e.1".to_owned()), b"{\"a\":\n1}".to_vec()), (None, b"2".to_vec())];
+            assert_eq!(events, expected, "in pieces of {size}");
+            assert!(decoder.len() > 0);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! TLS by rustls, with the system's certificates and those that the caller adds.
+
+use std::sync::Arc;
+
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
+
+use crate::connection::Duplex;
+use crate::error::Error;
+
+/// Makes encrypted streams.
+pub(crate) struct Tls(TlsConnector);
+
+impl Tls {
+    /// Trusts the system's certificates and these, in PEM.
+    pub fn new(certificates: &[Vec<u8>]) -> Result<Self, Error> {
+        let failed = |error: &dyn std::fmt::Display| Error::Tls(error.to_string());
+        let mut roots = RootCertStore::empty();
+        // A certificate of the system that cannot be read is not trusted; the others are.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        for certificate in certificates.iter().flat_map(|pem| CertificateDer::pem_slice_iter(pem)) {
+            let certificate = certificate.map_err(|error| failed(&error))?;
+            roots.add(certificate).map_err(|error| failed(&error))?;
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| failed(&error))?;
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self(TlsConnector::from(Arc::new(config))))
+    }
+
+    /// Encrypts a stream to this host, whose certificate must be valid.
+    pub async fn over(&self, host: &str, stream: Box<dyn Duplex>) -> std::io::Result<Box<dyn Duplex>> {
+        let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
+        Ok(Box::new(self.0.connect(name, stream).await?))
+    }
+}
