@@ -5,9 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use wh_wire::control::ErrorBody;
 
 use crate::error::{Error, Refusal};
 
@@ -23,17 +21,6 @@ pub struct Answer {
     pub body: Bytes,
     pub(crate) headers: HeaderMap,
     pub(crate) url: Arc<str>,
-}
-
-/// The body of an error answer. A wait that has ended in vain adds the screen.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Objection {
-    error: String,
-    code: Option<String>,
-    detail: Option<String>,
-    position: Option<usize>,
-    screen: Vec<String>,
 }
 
 impl Answer {
@@ -86,15 +73,14 @@ impl Answer {
     /// The answer as an error. Fails with another error if it is not JSON.
     pub fn refused(&self) -> Result<Error, Error> {
         let _: serde::de::IgnoredAny = self.read()?;
-        let Objection { error, code, detail, position, screen } =
-            serde_json::from_slice(&self.body).unwrap_or_default();
-        let body = ErrorBody { error, code, detail, position };
-        Ok(Error::Refused(Box::new(Refusal { status: self.status, body, screen })))
+        Ok(Error::Refused(Box::new(Refusal::read(self.status, &self.body))))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wh_wire::control::ErrorBody;
+
     use super::*;
 
     fn answer(status: u16, body: &'static str) -> Answer {

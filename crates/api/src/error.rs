@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use serde::Deserialize;
 use wh_wire::control::{ErrorBody, ExitBody};
 
 use crate::ended::EndedRun;
@@ -119,7 +120,24 @@ pub struct Refusal {
     pub screen: Vec<String>,
 }
 
+/// The body of an error answer. A wait that has ended in vain adds the screen.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Objection {
+    error: String,
+    code: Option<String>,
+    detail: Option<String>,
+    position: Option<usize>,
+    screen: Vec<String>,
+}
+
 impl Refusal {
+    /// Reads the body of an error answer. JSON of another form has no words and no code.
+    pub fn read(status: u16, body: &[u8]) -> Self {
+        let Objection { error, code, detail, position, screen } = serde_json::from_slice(body).unwrap_or_default();
+        Self { status, body: ErrorBody { error, code, detail, position }, screen }
+    }
+
     /// Stable code for programs, as `request_id_reused`.
     pub fn code(&self) -> Option<&str> {
         self.body.code.as_deref()

@@ -76,11 +76,6 @@ impl Failure {
         serde_json::json!({ "failed": { "code": self.code, "message": self.message, "hint": self.hint } }).to_string()
     }
 
-    /// True if nobody could be asked, or nobody has answered.
-    pub fn is_unreachable(&self) -> bool {
-        self.code == code::UNREACHABLE
-    }
-
     /// The same with another exit code.
     pub fn with_code(self, code: u8) -> Self {
         Self { code, ..self }

@@ -5,34 +5,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
+use wh_api::EndedRun;
+use wh_api::ended::{self, MAX_RECORD_BYTES, RunFile};
 use wh_wire::control::{ClientState, ScreenBody};
 
-use crate::runtime::{self, RunFile};
-
-/// Age at which a record is removed.
-const RECORD_LIFETIME: SignedDuration = SignedDuration::from_secs(60);
+use crate::runtime;
 
 /// Records that are kept; the oldest are removed.
 const MAX_RECORDS: usize = 16;
-
-/// Size of a record. A screen that does not fit is left out.
-const MAX_RECORD_BYTES: usize = 1 << 20;
-
-/// A run that has ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FinishedRun {
-    /// As it was entered while it lived.
-    #[serde(flatten)]
-    pub run: RunFile,
-    /// When it ended.
-    pub ended_at: String,
-    /// What `GET /control/state` said at the end, without the conversation.
-    pub state: ClientState,
-    /// Its last screen; absent if the run had a token, or if it is too large.
-    pub screen: Option<ScreenBody>,
-}
 
 /// Keeps the end of a run, and removes records that are old or too many. Without a screen the record says how the program
 /// ended and nothing of what it showed.
@@ -44,7 +25,7 @@ pub fn keep(run: &RunFile, mut state: ClientState, screen: Option<ScreenBody>) -
     if screen.is_none() {
         state.terminal = None;
     }
-    let mut record = FinishedRun { run: run.clone(), ended_at: runtime::now(), state, screen };
+    let mut record = EndedRun { run: run.clone(), ended_at: runtime::now(), state, screen };
     let mut bytes = serde_json::to_vec(&record)?;
     if bytes.len() > MAX_RECORD_BYTES {
         record.screen = None;
@@ -65,51 +46,40 @@ pub fn forget(directory: &Path, port: u16) {
     }
 }
 
-/// The run on this port that ended last.
-pub fn on_port(port: u16) -> Option<FinishedRun> {
-    listed().into_iter().find(|record| record.run.port == port)
+/// Removes records that are too old.
+pub fn sweep() {
+    drop(listed());
 }
 
 /// The run that ended last, unless another was started since.
-pub fn last() -> Option<FinishedRun> {
+pub fn last() -> Option<EndedRun> {
     let started = runtime::last_start().ok()?;
     listed().into_iter().next().filter(|record| started.is_none_or(|started| started <= record.ended_at))
 }
 
-fn listed() -> Vec<FinishedRun> {
+fn listed() -> Vec<EndedRun> {
     let Ok(directory) = runtime::directory() else { return Vec::new() };
     records(&directory, Timestamp::now()).into_iter().map(|(_, record)| record).collect()
 }
 
 /// The records, newest first. Removes those that are too old or cannot be read.
-fn records(directory: &Path, now: Timestamp) -> Vec<(PathBuf, FinishedRun)> {
+fn records(directory: &Path, now: Timestamp) -> Vec<(PathBuf, EndedRun)> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let mut records = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !(name.starts_with("ended-") && name.ends_with(".json")) {
-            continue;
-        }
-        let fits = fs::metadata(&path).is_ok_and(|file| file.len() <= MAX_RECORD_BYTES as u64);
-        let bytes = if fits { fs::read(&path).ok() } else { None };
-        let record = bytes.and_then(|bytes| serde_json::from_slice::<FinishedRun>(&bytes).ok());
-        // A time that lies ahead means that the clock was set: such a record would stay for ever.
-        let young = |record: &FinishedRun| {
-            let ended = record.ended_at.parse::<Timestamp>();
-            ended.is_ok_and(|ended| now.duration_since(ended).abs() <= RECORD_LIFETIME)
-        };
-        match record.filter(young) {
-            Some(record) => records.push((path, record)),
-            None => drop(fs::remove_file(&path)),
-        }
+    // Listed first: a record that is written meanwhile is not taken for an old one.
+    let paths: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| ended::is_record(path)).collect();
+    let records = ended::records(directory, now);
+    for path in paths.iter().filter(|path| !records.iter().any(|(young, _)| young == *path)) {
+        let _ = fs::remove_file(path);
     }
-    records.sort_by(|(_, one), (_, other)| other.ended_at.cmp(&one.ended_at));
     records
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use jiff::SignedDuration;
 
     use super::*;
 
@@ -123,7 +93,7 @@ mod tests {
             started_at: String::new(),
             version: String::new(),
         };
-        let record = FinishedRun { run, ended_at: ended_at.to_string(), state: ClientState::default(), screen: None };
+        let record = EndedRun { run, ended_at: ended_at.to_string(), state: ClientState::default(), screen: None };
         let path = directory.join(format!("ended-{pid}.json"));
         runtime::write_whole(&path, &serde_json::to_vec(&record).unwrap()).unwrap();
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);

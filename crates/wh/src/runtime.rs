@@ -2,35 +2,15 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nix::unistd::geteuid;
-use serde::{Deserialize, Serialize};
+use wh_api::ended::{RunFile, check_directory, runtime_directory};
 use wh_core::time::iso;
 use wh_pipe::proc::Stat;
 
 use crate::finished;
-
-/// What is known of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunFile {
-    /// Its process.
-    pub pid: u32,
-    /// When that process started, as the system counts: tells it from a later one with the same id.
-    pub process_start: u64,
-    /// The control plane's port.
-    pub port: u16,
-    /// And its address.
-    pub url: String,
-    /// What runs.
-    pub command: Vec<String>,
-    /// Since when.
-    pub started_at: String,
-    /// The version of wh.
-    pub version: String,
-}
 
 /// A run's entry in the runtime directory, for as long as it lives.
 #[derive(Debug)]
@@ -116,18 +96,12 @@ fn list(directory: &Path, remove_stale: bool) -> io::Result<Vec<RunFile>> {
 
 /// The directory for what lives as long as its processes, made if need be. One that others could write to is not used: they could name doors of their own there.
 pub fn directory() -> io::Result<PathBuf> {
-    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|base| !base.is_empty()) {
-        Some(base) => PathBuf::from(base).join("wheelhouse"),
-        None => std::env::temp_dir().join(format!("wheelhouse-{}", geteuid())),
-    };
+    let path = runtime_directory();
     match DirBuilder::new().mode(0o700).create(&path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(explain(&path, &error.to_string())),
         _ => {}
     }
-    let metadata = fs::symlink_metadata(&path)?;
-    if !metadata.is_dir() || metadata.uid() != geteuid().as_raw() || metadata.permissions().mode() & 0o077 != 0 {
-        return Err(explain(&path, "it must be a directory that is yours alone (mode 0700)"));
-    }
+    check_directory(&path).map_err(|error| explain(&path, &error.to_string()))?;
     Ok(path)
 }
 

@@ -1,18 +1,13 @@
 //! `wh kill`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
-use hyper::Method;
-use wh_wire::control::SessionSummary;
+use wh_api::{EndQuery, Routes};
 
-use crate::door::{AnswerTimeout, DoorArguments, percent_encoded};
+use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::{json_line, print};
-
-/// How long a session may take to end.
-const LONGEST_END: Duration = Duration::from_secs(30);
 
 /// End a session of the daemon and all that it started
 ///
@@ -41,17 +36,9 @@ pub struct Kill {
 
 impl Kill {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let switch = |on: bool| if on { "1" } else { "0" };
-        let path = format!(
-            "/sessions/{}?now={}&forget={}",
-            percent_encoded(&self.session),
-            switch(self.now),
-            switch(self.forget)
-        );
-        let door = DoorArguments::for_daemon(self.answer.timeout);
-        door.daemon_answers()?;
-        let answer = door.daemon_call(Method::DELETE, &path, None, LONGEST_END)?;
-        let session: SessionSummary = answer.read()?;
+        let daemon = DoorArguments::for_daemon(self.answer.timeout).daemon()?;
+        daemon.daemon_health()?;
+        let session = daemon.end_session(&self.session, EndQuery { now: self.now, forget: self.forget })?;
         if self.json {
             print(&json_line(&serde_json::json!(session).to_string()))?;
         } else {

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
-use hyper::Method;
 use serde_json::json;
+use wh_api::Routes;
 use wh_core::terminal::Size;
-use wh_wire::control::{NewSessionRequest, SessionSummary};
+use wh_wire::control::NewSessionRequest;
 
 use super::space::ThemeChoice;
 use crate::control::TOKEN_VARIABLE;
@@ -16,9 +15,6 @@ use crate::daemon::Place;
 use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{json_line, print};
-
-/// How long an agent may take to be started.
-const LONGEST_START: Duration = Duration::from_secs(120);
 
 /// Make a session that outlives this terminal
 ///
@@ -119,10 +115,9 @@ impl New {
             request_id: self.request_id,
         };
         Place::here()?.or_started()?;
-        let door = DoorArguments::for_daemon(self.answer.timeout);
-        door.daemon_answers()?;
-        let answer = door.daemon_call(Method::POST, "/sessions", Some(&json!(body)), LONGEST_START)?;
-        let session: SessionSummary = answer.read()?;
+        let daemon = DoorArguments::for_daemon(self.answer.timeout).daemon()?;
+        daemon.daemon_health()?;
+        let session = daemon.create_session(&body)?;
         if self.json {
             print(&json_line(&json!(session).to_string()))?;
         } else if !self.attach {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
+use wh_api::deadline::ANSWER_TIMEOUT;
 use wh_client::SESSION_VARIABLE;
 use wh_wire::control::SessionSummary;
 
@@ -11,7 +12,7 @@ use super::attach::{DETACH_KEY, attach};
 use super::space::ThemeChoice;
 use super::{SpaceArguments, ago};
 use crate::daemon::Place;
-use crate::door::{ANSWER_TIMEOUT, DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
+use crate::door::{DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
 use crate::failure::Failure;
 use crate::print::{clean_line, print};
 

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use wh_api::percent_encoded;
 use wh_wire::control::ReceiptBody;
 
-use crate::door::{DoorArguments, percent_encoded};
+use crate::door::DoorArguments;
 use crate::failure::{Failure, with_exit_codes};
 
 /// Print what became of a message or command, by its request id

@@ -1,13 +1,11 @@
 //! `wh rename`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
-use hyper::Method;
-use serde_json::json;
+use wh_api::Routes;
 
-use crate::door::{AnswerTimeout, DoorArguments, percent_encoded};
+use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, with_exit_codes};
 use crate::print::print;
 
@@ -27,10 +25,8 @@ pub struct Rename {
 
 impl Rename {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let path = format!("/sessions/{}", percent_encoded(&self.session));
-        let body = json!({ "name": self.name });
-        let door = DoorArguments::for_daemon(self.answer.timeout);
-        door.daemon_call(Method::PATCH, &path, Some(&body), Duration::ZERO)?;
+        let daemon = DoorArguments::for_daemon(self.answer.timeout).daemon()?;
+        daemon.rename_session(&self.session, &self.name)?;
         print(&format!("{} is called {} now\n", self.session, self.name))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
+use wh_api::MAX_REQUEST_BYTES;
 use wh_wire::control::{SentBody, SessionKind};
 use wh_wire::remote::MessageBody;
 
-use crate::door::{DoorArguments, LONGEST_REQUEST};
+use crate::door::DoorArguments;
 use crate::failure::{Failure, code, with_exit_codes};
 
 /// Type into a run, or send a message to an agent's session
@@ -102,7 +103,7 @@ pub fn send(door: &DoorArguments, path: &str, body: &Value) -> Result<ExitCode, 
 fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     // One byte more than can be sent is enough to know that it cannot.
-    let mut input = std::io::stdin().lock().take(LONGEST_REQUEST as u64 + 1);
+    let mut input = std::io::stdin().lock().take(MAX_REQUEST_BYTES as u64 + 1);
     input.read_to_string(&mut text).map_err(|error| {
         Failure::new(code::USAGE, format!("standard input cannot be typed: {error}")).hint("give text in UTF-8")
     })?;

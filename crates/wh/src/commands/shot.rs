@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bytes::Bytes;
 use clap::Args;
 use wh_screen::picture;
 
@@ -70,7 +71,7 @@ impl Shot {
         }
     }
 
-    fn picture(&self, kind: &str) -> Result<Vec<u8>, Failure> {
+    fn picture(&self, kind: &str) -> Result<Bytes, Failure> {
         let scale = self.scale.to_string();
         let mut query = Vec::new();
         if kind.ends_with("png") {

@@ -51,12 +51,12 @@ impl Wait {
         let answer = door.post("wait", &body, self.timeout)?;
         let shown = answer.show(door.json, |waited: WaitBody| format!("matched after {} ms\n", waited.elapsed));
         shown.map_err(|failure| {
-            let objection = answer.objection();
-            match objection.position {
+            let refusal = answer.refusal();
+            match refusal.body.position {
                 Some(position) => failure.hint(pointed_at(&condition, position)),
-                None if objection.screen.is_empty() => failure,
+                None if refusal.screen.is_empty() => failure,
                 None => {
-                    let lines: Vec<String> = objection.screen.iter().map(|line| clean_line(line)).collect();
+                    let lines: Vec<String> = refusal.screen.iter().map(|line| clean_line(line)).collect();
                     failure.hint(format!("the screen shows:\n{}", lines.join("\n")))
                 }
             }

@@ -2,45 +2,38 @@
 
 use std::process::ExitCode;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use bytes::Bytes;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use wh_api::{Error, Refusal};
 use wh_core::reason::Reason;
 
 use crate::control::TOKEN_VARIABLE;
 use crate::failure::{Failure, code};
 use crate::print::{json_line, print};
 
-/// Codes of answers to a path or method that the server does not know.
-const UNKNOWN_TO_SERVER: [&str; 2] = ["not_found", "method_not_allowed"];
-
-/// What a run said, with a status: JSON, or a picture.
+/// An answer of a run or a session, with a status: JSON, or a picture.
 #[derive(Debug)]
 pub struct Answer {
-    pub(super) status: u16,
-    pub(super) body: String,
-    pub(super) picture: Vec<u8>,
-}
-
-/// An answer that is not what was asked for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Objection {
-    error: String,
-    code: Option<String>,
-    detail: Option<String>,
-    /// Where in a condition something is wrong, in characters from 0.
-    pub position: Option<usize>,
-    /// What was on the screen when a wait ended in vain.
-    pub screen: Vec<String>,
-}
-
-impl Objection {
-    fn is(&self, reason: Reason) -> bool {
-        self.code.as_deref() == Some(reason.code())
-    }
+    status: u16,
+    body: String,
+    picture: Bytes,
 }
 
 impl Answer {
+    /// The answer to a call, which must be JSON or a picture.
+    pub(super) fn of(answer: wh_api::Answer) -> Result<Self, Error> {
+        if answer.is_picture() {
+            return Ok(Self { status: answer.status, body: String::new(), picture: answer.body });
+        }
+        let _: IgnoredAny = answer.read()?;
+        Ok(Self::text(answer.status, answer.text()))
+    }
+
+    /// An answer in JSON.
+    pub(super) fn text(status: u16, body: String) -> Self {
+        Self { status, body, picture: Bytes::new() }
+    }
+
     /// Shows it: the JSON as it is, or else what `words` make of it.
     pub fn show<T: DeserializeOwned>(&self, json: bool, words: impl FnOnce(T) -> String) -> Result<ExitCode, Failure> {
         if json {
@@ -60,18 +53,18 @@ impl Answer {
     }
 
     /// The picture that was asked for.
-    pub fn picture(self) -> Result<Vec<u8>, Failure> {
+    pub fn picture(self) -> Result<Bytes, Failure> {
         if self.code() == 0 { Ok(self.picture) } else { Err(self.failure()) }
     }
 
     /// True if a terminal program was asked for what only a conversation has.
     pub fn has_no_conversation(&self) -> bool {
-        self.objection().is(Reason::PlainProgram)
+        self.refusal().code() == Some(Reason::PlainProgram.code())
     }
 
     /// What it objects to.
-    pub fn objection(&self) -> Objection {
-        serde_json::from_str(&self.body).unwrap_or_default()
+    pub fn refusal(&self) -> Refusal {
+        Refusal::read(self.status, self.body.as_bytes())
     }
 
     /// What it says.
@@ -83,42 +76,44 @@ impl Answer {
     }
 
     /// The exit code that goes with its status.
-    pub(super) fn code(&self) -> u8 {
-        match self.status {
-            200 | 201 => 0,
-            400 => code::USAGE,
-            401 | 403 => code::UNAUTHORISED,
-            408 => code::TIMEOUT,
-            409 | 410 | 413 | 503 => code::REFUSED,
-            _ => code::FAILED,
-        }
+    fn code(&self) -> u8 {
+        exit_code(self.status)
     }
 
-    pub(super) fn failure(&self) -> Failure {
-        let objection = self.objection();
-        let (plain, no_session) = (objection.is(Reason::PlainProgram), objection.is(Reason::NoSession));
-        // Something that is not there is one thing; a path that a server does not know is another.
-        let unknown = objection.code.as_deref().is_none_or(|code| UNKNOWN_TO_SERVER.contains(&code));
-        let Objection { error, detail, .. } = objection;
-        if let (true, Some(detail)) = (plain, &detail) {
-            return Failure::new(self.code(), detail);
-        }
-        let error = error.to_lowercase();
-        if no_session {
-            return Failure::new(code::UNREACHABLE, detail.unwrap_or(error)).hint("wh ls --all lists the sessions");
-        }
-        let message = match detail {
-            Some(detail) if error.is_empty() || detail.to_lowercase().contains(&error) => detail,
-            Some(detail) => format!("{error}: {detail}"),
-            None if error.is_empty() => format!("the run answered with status {}", self.status),
-            None => error,
-        };
-        let failure = Failure::new(self.code(), message);
-        match self.status {
-            401 => failure.hint(format!("give the run's token with --token-file FILE or {TOKEN_VARIABLE}")),
-            404 | 405 if unknown => failure.hint("is that a run of wh, and of this version?"),
-            _ => failure,
-        }
+    fn failure(&self) -> Failure {
+        refused(&self.refusal())
+    }
+}
+
+/// The exit code that goes with a status.
+fn exit_code(status: u16) -> u8 {
+    match status {
+        200 | 201 => 0,
+        400 => code::USAGE,
+        401 | 403 => code::UNAUTHORISED,
+        408 => code::TIMEOUT,
+        409 | 410 | 413 | 503 => code::REFUSED,
+        _ => code::FAILED,
+    }
+}
+
+/// An error answer as it is told to a person.
+pub(super) fn refused(refusal: &Refusal) -> Failure {
+    let is = |reason: Reason| refusal.code() == Some(reason.code());
+    let detail = refusal.body.detail.as_deref();
+    let code = exit_code(refusal.status);
+    if let (true, Some(detail)) = (is(Reason::PlainProgram), detail) {
+        return Failure::new(code, detail);
+    }
+    if is(Reason::NoSession) {
+        let message = detail.map_or_else(|| refusal.message(), str::to_owned);
+        return Failure::new(code::UNREACHABLE, message).hint("wh ls --all lists the sessions");
+    }
+    let failure = Failure::new(code, refusal.message());
+    match refusal.status {
+        401 => failure.hint(format!("give the run's token with --token-file FILE or {TOKEN_VARIABLE}")),
+        404 | 405 if refusal.hint().is_some() => failure.hint("is that a run of wh, and of this version?"),
+        _ => failure,
     }
 }
 
@@ -131,7 +126,7 @@ mod tests {
         for (status, code) in
             [(200, 0), (400, 2), (408, 3), (409, 4), (413, 4), (503, 4), (401, 5), (403, 5), (404, 125)]
         {
-            assert_eq!(Answer { status, body: String::new(), picture: Vec::new() }.code(), code, "{status}");
+            assert_eq!(exit_code(status), code, "{status}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Sessions and runs as tables, and the choice of the one that is meant where none was named.
 
+use wh_api::ended::RunFile;
 use wh_wire::control::SessionSummary;
 
-use super::call::Door;
+use super::target::Target;
 use crate::commands::ago;
 use crate::failure::{Failure, code};
 use crate::print::clean_line;
-use crate::runtime::RunFile;
 
 /// The failure to find any run.
 pub(super) fn no_run() -> Failure {
@@ -15,9 +15,9 @@ pub(super) fn no_run() -> Failure {
 }
 
 /// The one run that lives.
-pub(super) fn only(runs: Vec<RunFile>) -> Result<Door, Failure> {
+pub(super) fn only(runs: Vec<RunFile>) -> Result<Target, Failure> {
     match runs.as_slice() {
-        [run] => Door::at(&run.url, "the run's file"),
+        [run] => Target::at(&run.url, "the run's file"),
         [] => Err(no_run()),
         several => Err(Failure::new(
             code::UNREACHABLE,

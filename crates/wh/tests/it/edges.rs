@@ -24,7 +24,18 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("wh-tui", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     (
         "wh",
-        &["wh-agents", "wh-client", "wh-core", "wh-doors", "wh-engine", "wh-pipe", "wh-screen", "wh-tui", "wh-wire"],
+        &[
+            "wh-agents",
+            "wh-api",
+            "wh-client",
+            "wh-core",
+            "wh-doors",
+            "wh-engine",
+            "wh-pipe",
+            "wh-screen",
+            "wh-tui",
+            "wh-wire",
+        ],
     ),
 ];
 

@@ -4,6 +4,7 @@
 
 mod agents;
 mod agents_file;
+mod api;
 mod asciinema;
 mod attached;
 mod commands;

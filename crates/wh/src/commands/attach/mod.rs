@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use wh_api::deadline::Deadline;
 use wh_client::sender::{Line, LineError};
 use wh_core::input::KeyPress;
 use wh_screen::modes::Modes;
@@ -16,7 +17,7 @@ use wh_wire::socket::{Attached, ErrorCode, Seen};
 
 use super::space::ThemeChoice;
 use crate::daemon::{DaemonFile, Place};
-use crate::door::{AnswerTimeout, Patience, Peer, answered};
+use crate::door::{AnswerTimeout, Peer, answered};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::person::Person;
 use crate::sender::unanswered;
@@ -62,7 +63,7 @@ pub fn attach(session: &str, detach_key: &str, timeout: Duration, theme: ThemeCh
     let person = person()?;
     log::to_file()?;
     waiting::block_on(async move {
-        match open(&place, &daemon, session, &person, Patience::of(timeout)).await? {
+        match open(&place, &daemon, session, &person, Deadline::of(timeout)).await? {
             Opened::Screen(attached, line) => screen::show(*attached, line, person, keys).await,
             Opened::Space(joined, line) => space::show(*joined, line, person, keys, theme).await,
         }
@@ -89,10 +90,10 @@ async fn open(
     daemon: &DaemonFile,
     session: &str,
     person: &Person,
-    patience: Patience,
+    deadline: Deadline,
 ) -> Result<Opened, Failure> {
     let peer = || Peer::Daemon(daemon.pid);
-    answered(peer, patience, async {
+    answered(peer, deadline, async {
         let mut line = Line::open(&place.socket()).await.map_err(unanswered)?;
         line.show(place.credentials());
         let wanted = json!({ "session_id": session });

@@ -1,42 +1,20 @@
-//! The time that an answer may take: a notice after two seconds, a failure after ten, and what to do then.
+//! The process that is asked, as a person knows it: a notice while it is waited for, and what to do if it does not answer.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use wh_api::Address;
+use wh_api::deadline::{Deadline, Elapsed};
 
 use crate::daemon::Place;
 use crate::failure::{Failure, code, say};
 use crate::runtime::{self, is_stopped};
-
-/// Limit for an answer of the daemon or a run, unless `--timeout` says otherwise.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Limit for an answer of the daemon that the command can do without.
 pub const OPTIONAL_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Time without an answer, or without the daemon's start or end, after which a notice is printed.
 pub const NOTICE_AFTER: Duration = Duration::from_secs(2);
-
-/// The time that an answer may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// The time that what was asked for may take: a wait for a condition, the start of an agent.
-    duration: Duration,
-    /// The time beyond that which the process that is asked may take to answer.
-    pub timeout: Duration,
-}
-
-impl Patience {
-    /// For what is answered at once.
-    pub fn of(timeout: Duration) -> Self {
-        Self { duration: Duration::ZERO, timeout }
-    }
-
-    /// For what may itself take this long.
-    pub fn after(self, duration: Duration) -> Self {
-        Self { duration, ..self }
-    }
-}
 
 /// The process that is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,10 +27,9 @@ pub enum Peer {
 
 impl Peer {
     /// The process at an address.
-    pub fn at(host: &str, port: u16) -> Self {
-        let url = format!("http://{}:{port}", if host.contains(':') { format!("[{host}]") } else { host.to_owned() });
-        let local = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-        if !local {
+    pub fn at(address: &Address) -> Self {
+        let (url, port) = (address.url(), address.port());
+        if !address.is_local() {
             return Self::Run { url, pid: None };
         }
         let daemon = Place::here().ok().and_then(|place| place.living());
@@ -80,6 +57,19 @@ impl Peer {
         self.pid().map_or_else(|| name.clone(), |pid| format!("{name} (process {pid})"))
     }
 
+    /// Tells the person that it is waited for.
+    pub fn say_waiting(&self) {
+        say(&format!("wh: still waiting for {}", self.name()));
+    }
+
+    /// Where to look if it cannot be reached.
+    pub fn look_for(&self) -> &'static str {
+        match self {
+            Self::Daemon(_) => "wh daemon status tells more",
+            Self::Run { .. } => "wh ls lists the runs; start one with: wh run --control-port 0 -- PROGRAM",
+        }
+    }
+
     /// The failure that it has not answered.
     pub fn silent(&self, limit: Duration) -> Failure {
         let mut hints = Vec::new();
@@ -103,24 +93,14 @@ impl Peer {
     }
 }
 
-/// Waits for an answer: reports after [`NOTICE_AFTER`] that it does, and fails at the limit.
+/// Waits for an answer: reports after [`NOTICE_AFTER`] that it does, and fails at the deadline.
 pub async fn answered<T>(
     peer: impl Fn() -> Peer,
-    patience: Patience,
+    deadline: Deadline,
     answer: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let Patience { duration, timeout } = patience;
-    tokio::pin!(answer);
-    let quiet = duration.saturating_add(timeout.min(NOTICE_AFTER));
-    if let Ok(answer) = tokio::time::timeout(quiet, &mut answer).await {
-        return answer;
+    match deadline.answered(NOTICE_AFTER, || peer().say_waiting(), answer).await {
+        Ok(answer) => answer,
+        Err(Elapsed(time)) => Err(peer().silent(time)),
     }
-    let rest = timeout.saturating_sub(NOTICE_AFTER);
-    if !rest.is_zero() {
-        say(&format!("wh: still waiting for {}", peer().name()));
-        if let Ok(answer) = tokio::time::timeout(rest, answer).await {
-            return answer;
-        }
-    }
-    Err(peer().silent(duration.saturating_add(timeout)))
 }

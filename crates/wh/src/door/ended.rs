@@ -3,24 +3,26 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
+use wh_api::{EndedRun, Request};
 use wh_core::condition::{Condition, Facts};
-use wh_wire::control::{ErrorBody, ScreenBody, WaitBody};
+use wh_wire::control::{ErrorBody, ScreenBody, WaitBody, WaitRequest};
 
 use super::answer::Answer;
 use crate::failure::say;
-use crate::finished::FinishedRun;
 use crate::print::clean_line;
 
 /// What the run would answer, where the record has it: its state, its screen, and a wait.
-pub(super) fn answer(record: &FinishedRun, path: &str, body: Option<&Value>) -> Option<Answer> {
-    let answer = match path {
+pub(super) fn answer(record: &EndedRun, request: &Request) -> Option<Answer> {
+    let answer = match request.target() {
         "/control/state" => given(200, &record.state),
         "/control/screen" => given(200, record.screen.as_ref()?),
-        "/control/wait" => waited(record, body?.get("condition")?.as_str()?),
+        "/control/wait" => {
+            let wait: WaitRequest = serde_json::from_slice(request.bytes()).ok()?;
+            waited(record, &wait.condition)
+        }
         _ => None,
     }?;
-    let how = match record.state.session.as_ref().and_then(|session| session.exit.as_ref()) {
+    let how = match record.exit() {
         Some(exit) => exit.signal.map_or(format!(" with code {}", exit.code), |signal| format!(" by signal {signal}")),
         None => String::new(),
     };
@@ -29,11 +31,11 @@ pub(super) fn answer(record: &FinishedRun, path: &str, body: Option<&Value>) -> 
 }
 
 fn given(status: u16, body: &impl Serialize) -> Option<Answer> {
-    Some(Answer { status, body: serde_json::to_string(body).ok()?, picture: Vec::new() })
+    Some(Answer::text(status, serde_json::to_string(body).ok()?))
 }
 
 /// A condition of a program that has ended holds now or never.
-fn waited(record: &FinishedRun, source: &str) -> Option<Answer> {
+fn waited(record: &EndedRun, source: &str) -> Option<Answer> {
     let condition = match Condition::parse(source) {
         Ok(condition) => condition,
         Err(error) => {
@@ -78,7 +80,7 @@ struct Last<'a> {
 }
 
 impl<'a> Last<'a> {
-    fn new(record: &'a FinishedRun) -> Self {
+    fn new(record: &'a EndedRun) -> Self {
         let screen = record.screen.as_ref();
         let text = screen.map(|screen| screen.plain.trim_end_matches('\n').to_owned()).unwrap_or_default();
         Self { screen, text }
