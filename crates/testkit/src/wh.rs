@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::{Request, Response};
+use crate::http::{self, Request, Response};
 use crate::output::Output;
 use crate::{PATIENCE, deadline, process};
 
@@ -198,7 +198,11 @@ impl Wh {
     /// Sends any request to the control plane.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Response {
-        request.send(self.port).unwrap_or_else(|error| panic!("wh did not answer {request:?}: {error}"))
+        let records = self.runtime.path().join("wheelhouse");
+        let client = http::Client::new(self.port, Some(records));
+        client
+            .and_then(|client| client.send(request))
+            .unwrap_or_else(|error| panic!("wh did not answer {request:?}: {error}"))
     }
 
     /// GETs a path.

@@ -1,6 +1,7 @@
-//! A blocking HTTP/1.1 client that hides nothing: tests forge `Host` and `Origin`, leave out `Content-Type`, and send
-//! bodies that the server refuses while they are on their way.
+//! Requests of tests. Those that a well-behaved client can send go through `wh-api`. The others go out byte by byte over a
+//! [`Connection`]: without `Host`, in chunks, with a body that the server refuses while it is on its way, several in one write.
 
+mod client;
 mod request;
 mod response;
 
@@ -9,6 +10,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
+pub use client::Client;
 pub use request::Request;
 pub use response::Response;
 
@@ -20,7 +22,7 @@ const SILENCE: Duration = PATIENCE.saturating_mul(2);
 /// How long a body may go on being written once its answer is here, before the connection is given up.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A connection to a port on loopback, for one request or, with [`Request::keep_alive`], for more.
+/// A raw connection to a port on loopback, for one request or, with [`Request::keep_alive`], for more.
 pub struct Connection {
     port: u16,
     reader: BufReader<TcpStream>,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Connection, Response};
+use super::{Client, Response};
 
 /// What to send. A header given by the test takes the place of the one that would be sent by itself.
 #[derive(Debug, Clone)]
@@ -82,7 +82,19 @@ impl Request {
 
     /// Sends over a connection of its own.
     pub fn send(&self, port: u16) -> io::Result<Response> {
-        Connection::open(port)?.send(self)
+        Client::new(port, None)?.send(self)
+    }
+
+    /// The request for `wh-api`, unless it leaves out what HTTP demands or chooses its own framing.
+    pub(super) fn well_formed(&self) -> Option<wh_api::Request> {
+        if !self.host || self.chunked || self.keep_alive || self.names("content-length") || self.names("connection") {
+            return None;
+        }
+        let mut request = wh_api::Request::new(&self.method, &self.path);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        Some(request.body(self.body.clone().unwrap_or_default()))
     }
 
     pub(super) fn method(&self) -> &str {

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use wh_api::wire::control::{ReachedBody, ReceiptBody};
 
 use super::InterruptTrial;
 use super::watch::ReceiptWatch;
@@ -84,18 +85,17 @@ impl CommandState {
     }
 
     /// Reads the HTTP answer to a command, and its last receipt.
-    fn of(answer: &Response, receipt: Option<&Value>) -> Self {
+    fn of(answer: &Response, receipt: Option<&ReceiptBody>) -> Self {
         if answer.status != 200 {
             return Self::Refused(format!("{} {}", answer.status, answer.text()));
         }
-        let receipt = receipt.unwrap_or(&Value::Null);
-        let text = |field: &str| receipt[field].as_str().unwrap_or("unknown").to_owned();
-        let time = |reached: Option<&Value>| reached?["at"].as_str()?.parse::<Timestamp>().ok().map(SystemTime::from);
-        let reached = receipt["reached"].as_array().map(Vec::as_slice).unwrap_or_default();
-        match (receipt["stage"].as_str(), time(reached.first()).zip(time(reached.last()))) {
-            (Some("finished"), Some((accepted, at))) => Self::Finished { accepted, at },
-            (Some("failed"), Some((accepted, at))) => Self::Failed { accepted, at, reason: text("reason") },
-            _ => Self::Open { stage: text("stage") },
+        let Some(receipt) = receipt else { return Self::Open { stage: "unknown".to_owned() } };
+        let time = |reached: Option<&ReachedBody>| reached?.at.parse::<Timestamp>().ok().map(SystemTime::from);
+        let reason = || receipt.reason.clone().unwrap_or_else(|| "unknown".to_owned());
+        match (receipt.stage.as_str(), time(receipt.reached.first()).zip(time(receipt.reached.last()))) {
+            ("finished", Some((accepted, at))) => Self::Finished { accepted, at },
+            ("failed", Some((accepted, at))) => Self::Failed { accepted, at, reason: reason() },
+            (stage, _) => Self::Open { stage: stage.to_owned() },
         }
     }
 }

@@ -1,67 +1,49 @@
 //! Follows receipts by the event stream of wh, so that a round ends as soon as they are final.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use wh_api::blocking::{Client, Events};
+use wh_api::wire::control::{EventBody, ReceiptBody, StreamBody};
+use wh_api::{Address, Follow};
 
 use crate::PATIENCE;
 
-/// Longest time of one read. The deadline is checked after each.
-const READ_TIMEOUT: Duration = Duration::from_millis(500);
+/// Longest wait for one event. The deadline is checked after each.
+const EVENT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A connection to `GET /control/events`.
+/// A stream of `GET /control/events`.
 pub(super) struct ReceiptWatch {
-    events: BufReader<TcpStream>,
-    line: Vec<u8>,
+    events: Events,
     /// The newest receipt of each command.
-    receipts: HashMap<String, Value>,
+    receipts: HashMap<String, ReceiptBody>,
 }
 
 impl ReceiptWatch {
     /// Connects, and returns after the first event: all later receipts are seen.
     pub fn open(port: u16) -> Self {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("wh listens");
-        stream.set_read_timeout(Some(READ_TIMEOUT)).expect("a socket takes a timeout");
-        let request = b"GET /control/events?frames=none HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        stream.write_all(request).expect("wh reads");
-        let mut watch = Self { events: BufReader::new(stream), line: Vec::new(), receipts: HashMap::new() };
-        let start = Instant::now();
-        while watch.next_data().is_none() {
-            assert!(start.elapsed() < PATIENCE, "wh sends no events");
-        }
-        watch
+        let client = Client::new(Address::local(port)).expect("a client");
+        let mut events = client.events(Follow::new().reconnect_for(Duration::ZERO));
+        let first = events.next_within(PATIENCE).expect("wh sends no events");
+        first.unwrap_or_else(|error| panic!("the event stream broke: {error}"));
+        Self { events, receipts: HashMap::new() }
     }
 
     /// The receipt of a command once it is final; after [`PATIENCE`] as it is. `None` if none was seen.
-    pub fn last(&mut self, id: &str) -> Option<Value> {
+    pub fn last(&mut self, id: &str) -> Option<ReceiptBody> {
         let start = Instant::now();
         while !self.receipts.get(id).is_some_and(is_final) && start.elapsed() < PATIENCE {
-            let Some(event) = self.next_data().filter(|event| event["event"] == "receipt") else { continue };
-            let id = event["request_id"].as_str().unwrap_or_default().to_owned();
-            self.receipts.insert(id, event);
+            let Some(message) = self.events.next_within(EVENT_TIMEOUT) else { continue };
+            let message = message.unwrap_or_else(|error| panic!("the event stream broke: {error}"));
+            if let StreamBody::Event { event: EventBody::Receipt(receipt), .. } = message {
+                self.receipts.insert(receipt.request_id.clone(), receipt);
+            }
         }
         self.receipts.remove(id)
-    }
-
-    /// The JSON of the next `data:` line; `None` for other lines, and when nothing came in time.
-    fn next_data(&mut self) -> Option<Value> {
-        match self.events.read_until(b'\n', &mut self.line) {
-            Ok(0) => panic!("wh closed the event stream"),
-            Ok(_) => {
-                let line = std::mem::take(&mut self.line);
-                serde_json::from_slice(line.strip_prefix(b"data: ")?).ok()
-            }
-            // What was read of the line stays in the buffer.
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => None,
-            Err(error) => panic!("the event stream broke: {error}"),
-        }
     }
 }
 
 /// True for a receipt that does not change any more.
-fn is_final(receipt: &Value) -> bool {
-    matches!(receipt["stage"].as_str(), Some("finished" | "failed"))
+fn is_final(receipt: &ReceiptBody) -> bool {
+    matches!(receipt.stage.as_str(), "finished" | "failed")
 }

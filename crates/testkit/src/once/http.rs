@@ -7,35 +7,34 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::client::{Claim, Message, Said};
-use crate::http::{Connection, Request, Response};
+use crate::http::{Client, Request, Response};
 
 /// One client. After an error the next request opens a new connection.
 pub struct HttpClient {
     runtime: PathBuf,
-    connection: Option<(Connection, String)>,
+    client: Option<Client>,
 }
 
 impl HttpClient {
     /// A client of the daemon with this runtime directory.
     pub fn new(runtime: &Path) -> Self {
-        Self { runtime: runtime.to_owned(), connection: None }
+        Self { runtime: runtime.to_owned(), client: None }
     }
 
     fn ask(&mut self, request: &Request) -> io::Result<Response> {
-        if self.connection.is_none() {
-            let status: Value = serde_json::from_slice(&fs::read(self.runtime.join("daemon.json"))?)?;
-            let url = status["url"].as_str().unwrap_or_default();
-            let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
-            let token = fs::read_to_string(self.runtime.join("daemon.token"))?;
-            self.connection = Some((Connection::open(port)?, token.trim().to_owned()));
-        }
-        let Some((connection, token)) = &mut self.connection else { return Err(io::ErrorKind::NotConnected.into()) };
-        let request = request.clone().header("Authorization", &format!("Bearer {token}")).keep_alive();
-        let answer = connection.send(&request);
-        if answer.is_err() {
-            self.connection = None;
-        }
-        answer
+        let client = match self.client.take() {
+            Some(client) => client,
+            None => {
+                let status: Value = serde_json::from_slice(&fs::read(self.runtime.join("daemon.json"))?)?;
+                let url = status["url"].as_str().unwrap_or_default();
+                let port = url.rsplit(':').next().and_then(|port| port.parse().ok());
+                let token = fs::read_to_string(self.runtime.join("daemon.token"))?;
+                Client::with_token(port.ok_or(io::ErrorKind::InvalidData)?, token.trim())?
+            }
+        };
+        let answer = client.send(request)?;
+        self.client = Some(client);
+        Ok(answer)
     }
 
     /// Gets a path below a session.

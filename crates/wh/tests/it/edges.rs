@@ -20,7 +20,7 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     ("wh-bench", &["wh-engine", "wh-testkit"]),
-    ("wh-testkit", &["wh-agents", "wh-core", "wh-pipe"]),
+    ("wh-testkit", &["wh-agents", "wh-api", "wh-core", "wh-pipe"]),
     ("wh-tui", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     (
         "wh",
