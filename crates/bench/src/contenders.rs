@@ -2,16 +2,20 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use memchr::memmem;
+use wh_api::{Request, blocking};
 use wh_testkit::{Tmux, Wh};
 
 use crate::content::{COLUMNS, ROWS};
-use crate::http::{Line, Question};
 use crate::tmux::Control;
-use crate::{Outcome, Setting, process};
+use crate::{Outcome, Setting, client, process};
 
 /// Who does not show what is waited for within this has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The time in which a wh that does not answer may be seen to end.
+const END_GRACE: Duration = Duration::from_secs(2);
 
 /// Somebody who holds a terminal, can be typed to, and shows the screen.
 pub trait Contender {
@@ -49,8 +53,9 @@ pub trait Contender {
 /// wh, over one connection.
 pub struct OverHttp {
     wh: Wh,
-    line: Line,
-    look: Question,
+    client: blocking::Client,
+    look: Request,
+    shown: Bytes,
 }
 
 impl OverHttp {
@@ -64,8 +69,8 @@ impl OverHttp {
 
     /// One that runs already.
     pub fn of(wh: Wh) -> Outcome<Self> {
-        let line = Line::open(wh.port())?;
-        Ok(Self { wh, line, look: Self::look() })
+        let client = client::of(&wh)?;
+        Ok(Self { wh, client, look: Self::look(), shown: Bytes::new() })
     }
 
     pub fn wh(&self) -> &Wh {
@@ -74,7 +79,15 @@ impl OverHttp {
 
     /// Posts JSON; the answer must be a good one.
     pub fn post(&mut self, path: &str, json: &str) -> Outcome<()> {
-        self.line.ask(&Question::post(path, json)).map(drop)
+        self.ask(&Request::new("POST", path).body(json.to_owned())).map(drop)
+    }
+
+    /// Asks. An error says how wh has ended, if it has.
+    fn ask(&mut self, request: &Request) -> Outcome<Bytes> {
+        client::ask(&self.client, request).map_err(|error| match self.wh.ended(END_GRACE) {
+            Some(status) => format!("{error}\nwh itself ended with {status}, and wrote: {}", self.wh.stderr()).into(),
+            None => error,
+        })
     }
 
     /// Presses a key by its name.
@@ -83,13 +96,13 @@ impl OverHttp {
     }
 
     /// Asks for the screen of this moment: tmux does not wait for the end of a frame either.
-    fn look() -> Question {
-        Question::get("/control/screen?now=1")
+    fn look() -> Request {
+        Request::get("/control/screen?now=1")
     }
 
     /// Another who looks at the same screen.
-    pub fn onlooker(&self) -> Outcome<(Line, Question)> {
-        Ok((Line::open(self.wh.port())?, Self::look()))
+    pub fn onlooker(&self) -> Outcome<(blocking::Client, Request)> {
+        Ok((client::of(&self.wh)?, Self::look()))
     }
 
     /// wh itself and the supervisor that it starts.
@@ -108,7 +121,9 @@ impl Contender for OverHttp {
     }
 
     fn snapshot(&mut self) -> Outcome<&[u8]> {
-        self.line.ask(&self.look)
+        let look = self.look.clone();
+        self.shown = self.ask(&look)?;
+        Ok(&self.shown)
     }
 }
 

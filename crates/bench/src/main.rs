@@ -5,9 +5,9 @@
 
 mod against;
 mod bare;
+mod client;
 mod contenders;
 mod content;
-mod http;
 mod interrupts;
 mod lab;
 mod once;

@@ -2,14 +2,15 @@
 //! lines on its standard input and output.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use wh_api::blocking::{self, Events};
+use wh_api::wire::control::{EventBody, StreamBody};
+use wh_api::{Follow, Request};
 use wh_testkit::{Lab, Wh, process};
 
-use crate::http::{Line, Question};
-use crate::{Outcome, Setting};
+use crate::{Outcome, Setting, client};
 
 /// Who says nothing within this has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -194,8 +195,8 @@ impl Drop for Straight {
 /// An agent in a space of wh's, with somebody who watches.
 pub struct Through {
     agent: Spoken,
-    line: Line,
-    watched: BufReader<TcpStream>,
+    client: blocking::Client,
+    events: Events,
     _wh: Wh,
 }
 
@@ -204,36 +205,36 @@ impl Through {
         let wh = Wh::options(&setting.wh).space().environment(lab.env()).directory(&lab.project);
         let wh = wh.flags(&["--agent", agent.id]).start(&[]);
         wh.wait(r#"screen_contains "Type a message" and idle"#);
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, wh.port()))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.write_all(b"GET /control/events?frames=none HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
-        let line = Line::open(wh.port())?;
-        let mut through = Self { agent, line, watched: BufReader::new(stream), _wh: wh };
-        through.until("data: ")?;
+        let client = client::of(&wh)?;
+        let events = client.events(Follow::new().reconnect_for(Duration::ZERO));
+        let mut through = Self { agent, client, events, _wh: wh };
+        through.until("a snapshot", |message| matches!(message, StreamBody::Snapshot { .. }))?;
         Ok(through)
     }
 
-    fn until(&mut self, wanted: &str) -> Outcome<()> {
-        let mut line = Vec::new();
+    fn until(&mut self, what: &str, wanted: impl Fn(&StreamBody) -> bool) -> Outcome<()> {
         loop {
-            line.clear();
-            if self.watched.read_until(b'\n', &mut line)? == 0 {
-                return Err(format!("wh does not tell of {wanted} of {}", self.agent.name).into());
-            }
-            if memchr::memmem::find(&line, wanted.as_bytes()).is_some() {
-                return Ok(());
+            match self.events.next_within(PATIENCE) {
+                Some(Ok(message)) if wanted(&message) => return Ok(()),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(client::explained(&error).into()),
+                None => return Err(format!("wh does not tell of {what} of {}", self.agent.name).into()),
             }
         }
     }
 
     pub fn turn(&mut self, text: &str) -> Outcome<Turn> {
-        let question = Question::post("/message", &format!("{{\"message\":\"{text}\"}}"));
+        let request = Request::post("/message", &serde_json::json!({ "message": text }));
         let start = Instant::now();
-        self.line.ask(&question)?;
+        client::ask(&self.client, &request)?;
         // What an agent makes is called by i and a number.
-        self.until(r#""item":"i"#)?;
+        self.until("an item", |message| {
+            matches!(message, StreamBody::Event { event: EventBody::Item { item, .. }, .. } if item.starts_with('i'))
+        })?;
         let first = start.elapsed().as_secs_f64();
-        self.until(r#""event":"turn_ended""#)?;
+        self.until("the end of a turn", |message| {
+            matches!(message, StreamBody::Event { event: EventBody::TurnEnded(_), .. })
+        })?;
         Ok(Turn { first, whole: start.elapsed().as_secs_f64() })
     }
 }

@@ -257,10 +257,15 @@ impl Wh {
         response.json()
     }
 
+    /// How wh ended, if it does within `timeout`.
+    pub fn ended(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        process::wait(&mut self.child, timeout)
+    }
+
     /// How wh ended. Panics when it is still there after `timeout`.
     #[track_caller]
     pub fn wait_exit(&mut self, timeout: Duration) -> ExitStatus {
-        let Some(status) = process::wait(&mut self.child, timeout) else {
+        let Some(status) = self.ended(timeout) else {
             panic!("wh still runs after {timeout:?}");
         };
         status

@@ -3,12 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wh_api::{Request, blocking};
+
 use crate::bare::StaticServer;
 use crate::contenders::{Contender, InControlMode, OverHttp};
 use crate::content::{self, ROWS};
-use crate::http::{Line, Question};
 use crate::table::{Measured, Row, Unit, quantile};
-use crate::{Outcome, Setting, say};
+use crate::{Outcome, Setting, client, say};
 
 /// Somebody who takes one snapshot after the other.
 type Onlooker = Box<dyn FnMut() -> Outcome<()> + Send>;
@@ -75,7 +76,7 @@ fn row(
         let (mut control, capture) = tmux.onlooker()?;
         Ok(Box::new(move || control.ask(capture).map(drop)))
     })?;
-    let mut limit = crowd(clients, || over_http((Line::open(server.port)?, Question::get("/"))))?;
+    let mut limit = crowd(clients, || over_http((client::open(server.port, None)?, Request::get("/"))))?;
     let mut samples = [Samples::default(), Samples::default(), Samples::default()];
     for round in 0..rounds {
         for (crowd, samples) in [&mut ours, &mut rival, &mut limit].into_iter().zip(&mut samples) {
@@ -87,8 +88,8 @@ fn row(
     Ok(Row { number: 2, what, unit: Unit::PerSecond, wh: ours, tmux: rival, limit: ("static axum body", limit) })
 }
 
-fn over_http((mut line, question): (Line, Question)) -> Outcome<Onlooker> {
-    Ok(Box::new(move || line.ask(&question).map(drop)))
+fn over_http((client, request): (blocking::Client, Request)) -> Outcome<Onlooker> {
+    Ok(Box::new(move || client::ask(&client, &request).map(drop)))
 }
 
 fn crowd(clients: usize, onlooker: impl Fn() -> Outcome<Onlooker>) -> Outcome<Vec<Onlooker>> {

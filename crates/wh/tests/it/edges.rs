@@ -19,7 +19,7 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("wh-client", &["wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
-    ("wh-bench", &["wh-engine", "wh-testkit"]),
+    ("wh-bench", &["wh-api", "wh-engine", "wh-testkit"]),
     ("wh-testkit", &["wh-agents", "wh-api", "wh-core", "wh-pipe"]),
     ("wh-tui", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
     (
