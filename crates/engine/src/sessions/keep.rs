@@ -2,91 +2,27 @@
 //! shows. The daemon may be killed at any moment; what was written by then is what the next one goes on with.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use wh_client::{Ending, Look, Mirror, NewSession, Session, Space, Surface, What};
+use wh_client::{Ending, Look, Mirror, NewSession, Session, Space, Surface};
 use wh_core::session::Sight;
 use wh_core::space::item::{Body, Item, Level, Progress};
 use wh_core::space::{ItemId, ParticipantId, kept};
-use wh_core::terminal::Exit;
 use wh_screen::render;
 
-use super::made;
-use crate::store::{Ended, KeptItem, Resume, SessionKind, SessionRecord, Store, StoreError, Which};
+use super::record;
+use crate::store::{Ended, KeptItem, Resume, SessionRecord, Store, StoreError, Which};
 
 /// How often what grows or changes is written again. What is complete is written at once.
 const PACE: Duration = Duration::from_millis(500);
 
 /// Under which id the last screen of a terminal session is kept.
 pub(super) const SCREEN: &str = "screen";
-
-/// Variables of a session's own environment that are kept, so that an agent that is started again finds its program and
-/// its conversations. All others may be secrets, and are not written down.
-const KEPT_VARIABLES: [&str; 12] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_STATE_HOME",
-    "XDG_CACHE_HOME",
-];
-
-/// The same, of agents.
-const KEPT_OF_AGENTS: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_CONFIG_DIR"];
-
-/// What is known of a session when it is made.
-pub(super) fn record(session: &Session, wanted: &NewSession) -> SessionRecord {
-    let text = |word: &OsString| word.to_string_lossy().into_owned();
-    let environment: BTreeMap<String, String> = wanted
-        .environment
-        .iter()
-        .flatten()
-        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
-        .filter(|(name, _)| KEPT_VARIABLES.contains(&name.as_str()) || KEPT_OF_AGENTS.contains(&name.as_str()))
-        .collect();
-    let mut extra = json!({
-        "environment": environment,
-        "wish": made::kept(wanted),
-        "creators": wanted.creators,
-        "person": wanted.person,
-    });
-    let (kind, agent, command, model, mode) = match &wanted.what {
-        What::Agent { agent, model, mode, may_skip_permissions, arguments } => {
-            extra["may_skip_permissions"] = json!(may_skip_permissions);
-            let arguments = arguments.iter().map(text).collect();
-            (SessionKind::Agent, Some(agent.clone()), arguments, model.clone(), mode.clone())
-        }
-        What::Program(command) => (SessionKind::Terminal, None, command.iter().map(text).collect(), None, None),
-    };
-    SessionRecord {
-        id: session.id.clone(),
-        name: session.name(),
-        team: session.team.clone(),
-        kind,
-        agent,
-        command,
-        directory: session.directory.clone(),
-        size: Some((wanted.size.columns, wanted.size.rows)),
-        model,
-        mode,
-        created_at: session.created,
-        ended: None,
-        resume: None,
-        extra,
-    }
-}
 
 /// Writes down that there is this session, and waits for it. `all` are those that are known here: where one of them has
 /// just let go of the name, and the store does not know it yet, it is told.
@@ -96,7 +32,7 @@ pub(super) async fn enter(
     wanted: &NewSession,
     all: &[Arc<Session>],
 ) -> Result<(), StoreError> {
-    let record = record(session, wanted);
+    let record = record::of(session, wanted);
     match store.put_session(record.clone()).await {
         Err(StoreError::NameTaken { .. }) => {
             let_go(store, &record.name, &record.team, all).await?;
@@ -130,44 +66,11 @@ async fn let_go(store: &Store, name: &str, team: &str, all: &[Arc<Session>]) -> 
         let change = move |record: &mut SessionRecord| {
             record.name = session.name();
             let ended = session.ended().filter(|(how, _)| *how != Ending::Suspended);
-            record.ended = ended.map(|(how, at)| Ended { at, how: ending(&how) });
+            record.ended = ended.map(|(how, at)| Ended { at, how });
         };
         store.change_session(record.id, change).await?;
     }
     Ok(())
-}
-
-/// How a session ended, as it is kept.
-pub(super) fn ending(how: &Ending) -> Value {
-    match how {
-        Ending::Exited(Exit::Code(code)) => json!({ "exited": { "code": code } }),
-        Ending::Exited(Exit::Signal(signal)) => json!({ "exited": { "signal": signal } }),
-        Ending::Exited(Exit::Unknown) => json!({ "exited": {} }),
-        Ending::Gone(reason) => json!({ "gone": reason }),
-        Ending::Left(pids) => json!({ "left": pids }),
-        // Nothing is written of a session that is to be restored; what cannot be is lost.
-        Ending::Lost | Ending::Suspended => json!("lost"),
-    }
-}
-
-/// The same, read.
-pub(super) fn read_ending(how: &Value) -> Ending {
-    let number = |name: &str| how["exited"][name].as_i64().and_then(|number| i32::try_from(number).ok());
-    match (how.get("exited"), how.get("gone")) {
-        (Some(_), _) => Ending::Exited(match (number("code"), number("signal")) {
-            (Some(code), _) => Exit::Code(code),
-            (_, Some(signal)) => Exit::Signal(signal),
-            _ => Exit::Unknown,
-        }),
-        (_, Some(reason)) => Ending::Gone(reason.as_str().map(str::to_owned)),
-        _ => match how["left"].as_array() {
-            Some(pids) => {
-                let pids = pids.iter().filter_map(|pid| i32::try_from(pid.as_i64()?).ok());
-                Ending::Left(pids.collect())
-            }
-            None => Ending::Lost,
-        },
-    }
 }
 
 /// What was written of a conversation in an earlier life.
@@ -236,7 +139,6 @@ impl Keeper {
             warn!(id = self.session.id, %error, "the end of a session's history could not be written");
         }
         let Some((how, at)) = self.session.ended().filter(|(how, _)| *how != Ending::Suspended) else { return Ok(()) };
-        let how = ending(&how);
         let change = move |record: &mut SessionRecord| record.ended = Some(Ended { at, how: how.clone() });
         let stored = self.store.change_session(self.session.id.as_str(), change).await.map(drop);
         stored.inspect_err(|error| warn!(id = self.session.id, %error, "the end of a session could not be stored"))
@@ -312,17 +214,14 @@ impl Keeper {
             return;
         }
         *known = name.clone();
-        // One that has begun anew and has said nothing since has nothing to go on with, and loses nothing.
-        let anew = name.is_none();
-        let named_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = SystemTime::now();
         self.change(move |record| {
             let resume = name.as_deref().map(Resume::new);
             if record.resume == resume {
                 return;
             }
             record.resume = resume;
-            record.extra["anew"] = json!(anew);
-            record.extra["named_at"] = json!(named_at);
+            record.resume_changed = Some(now);
         })
         .await;
     }
@@ -445,26 +344,4 @@ fn too_large(item: &Item) -> Item {
     let lines = vec!["this part of the conversation was too large to be kept".to_owned()];
     let body = Body::Notice { level: Level::Warning, topic: "too_large".to_owned(), lines };
     Item { body, ..item.clone() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_end_is_read_as_it_was_written() {
-        let ends = [
-            Ending::Exited(Exit::Code(3)),
-            Ending::Exited(Exit::Signal(9)),
-            Ending::Exited(Exit::Unknown),
-            Ending::Gone(None),
-            Ending::Gone(Some("it broke".to_owned())),
-            Ending::Lost,
-            Ending::Left(vec![12, 34]),
-        ];
-        for end in ends {
-            assert_eq!(read_ending(&ending(&end)), end);
-        }
-        assert_eq!(read_ending(&Value::Null), Ending::Lost);
-    }
 }

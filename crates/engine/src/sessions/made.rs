@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use wh_client::{CreateError, NewSession, What};
 
+use crate::store::IdempotentCreate;
+
 /// Wishes that are remembered. Beyond that the oldest is forgotten.
 const MOST_WISHES: usize = 4096;
 
@@ -51,11 +53,9 @@ impl Made {
         Ok(place)
     }
 
-    /// A wish has made this session in an earlier life; [`kept`] says how that is written down.
-    pub fn remember(&self, team: &str, wish: &Value, id: &str) {
-        if let Some(name) = wish["name"].as_str()
-            && let Ok(place) = self.place(team, name, &wish["terms"])
-        {
+    /// Enters the request that created this session in an earlier life.
+    pub fn remember(&self, team: &str, create: &IdempotentCreate, id: &str) {
+        if let Ok(place) = self.place(team, &create.key, &create.terms) {
             let _ = place.set(id.to_owned());
         }
     }
@@ -84,10 +84,8 @@ pub(super) fn terms(wanted: &NewSession) -> Value {
     terms
 }
 
-/// A wish as it is written down with the session that it has made.
-pub(super) fn kept(wanted: &NewSession) -> Value {
-    match &wanted.wish {
-        Some(name) => json!({ "name": name, "terms": terms(wanted) }),
-        None => Value::Null,
-    }
+/// The request, as it is stored with the session that it creates; `None` if it has no key.
+pub(super) fn create_request(wanted: &NewSession) -> Option<IdempotentCreate> {
+    let key = wanted.wish.clone()?;
+    Some(IdempotentCreate { key, terms: terms(wanted) })
 }

@@ -7,6 +7,7 @@ mod made;
 mod make;
 mod name;
 mod outlook;
+mod record;
 mod restore;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wh_core::space::kept;
 
-use super::restore::{begins_anew, was_said};
+use super::restore::was_said;
 use crate::store::{Peek, SessionKind, SessionRecord, StoreError};
 
 /// Sessions of earlier daemons, by what the next one would do with them.
@@ -40,7 +40,7 @@ fn restorable(peek: &Peek, record: &SessionRecord) -> Result<bool, StoreError> {
     if record.kind == SessionKind::Terminal {
         return Ok(false);
     }
-    if record.resume.is_some() || begins_anew(record) {
+    if record.resume.is_some() || record.has_fresh_conversation() {
         return Ok(true);
     }
     // An item that cannot be read stands for something that was said, or for nothing.

@@ -2,25 +2,23 @@
 //! ids; what cannot is listed as lost, with all that was said in it and the last that it showed.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
 use serde_json::Value;
 use tracing::{info, warn};
-use wh_client::{CreateError, Daemon, Ending, NewSession, Session, What};
+use wh_client::{CreateError, Daemon, Ending};
 use wh_core::space::item::{Body, Item, Level, Progress};
 use wh_core::space::machine::{Left, QueuedMessage};
 use wh_core::space::{ParticipantId, kept};
-use wh_core::terminal::Size;
 
 use super::keep::{self, SCREEN, Subject, Written};
-use super::{Kept, MOST_SESSIONS, Reserved, Sessions, make};
+use super::{Kept, MOST_SESSIONS, Reserved, Sessions, make, record};
 use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
-use crate::store::{KeptItem, MOST_READ, Place, SessionKind, SessionRecord, Store, StoreError, Which};
+use crate::store::{Ended, KeptItem, MOST_READ, Place, SessionKind, SessionRecord, Store, StoreError, Which};
 
 /// Sessions of earlier lives that are listed: those that ended last.
 const MOST_PAST: usize = 200;
@@ -33,9 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What people are told in a conversation that goes on.
 const RESTARTED: &str = "The daemon was restarted. What was under way was cut off.";
-
-/// Marks the record of a session that others were created by. Derived from their records when they are read; not stored.
-const HAS_CREATED: &str = "has_created";
 
 /// What has become of the sessions of earlier lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,21 +48,25 @@ pub struct Restored {
 pub struct Recalled {
     living: Vec<(u64, SessionRecord, Reserved)>,
     past: usize,
+    /// The sessions that created others.
+    parents: Parents,
 }
+
+/// Ids of sessions.
+type Parents = HashSet<String>;
 
 impl Sessions {
     /// Reads what earlier lives have left. To be called once, before anybody is let in: from then on everybody of an earlier life is found,
     /// here or [returning](wh_client::Daemon::is_returning).
     pub async fn recall(self: &Arc<Self>) -> Result<Recalled, StoreError> {
-        let mut recalled = Recalled { living: Vec::new(), past: 0 };
+        let mut recalled = Recalled { living: Vec::new(), past: 0, parents: Parents::new() };
         let Some(store) = self.means.store.clone() else { return Ok(recalled) };
         let mut records = store.sessions(Which::default()).await?;
         for record in &records {
-            self.made.remember(&record.team, &record.extra["wish"], &record.id);
-        }
-        let parents: HashSet<String> = records.iter().flat_map(creators).collect();
-        for record in records.iter_mut().filter(|record| parents.contains(&record.id)) {
-            record.extra[HAS_CREATED] = Value::Bool(true);
+            if let Some(create) = &record.idempotency {
+                self.made.remember(&record.team, create, &record.id);
+            }
+            recalled.parents.extend(record.creators.iter().cloned());
         }
         let mut ends: Vec<SystemTime> = records.iter().filter_map(|one| Some(one.ended.as_ref()?.at)).collect();
         ends.sort_unstable_by(|one, other| other.cmp(one));
@@ -76,7 +75,7 @@ impl Sessions {
         let first = self.next.fetch_add(records.len() as u64, Ordering::Relaxed);
         for (number, record) in (first..).zip(records) {
             if record.ended.is_some() {
-                let _ = self.keep_at(number, self.past(&store, &record).await);
+                let _ = self.keep_at(number, self.past(&store, &record, &recalled.parents).await);
                 recalled.past += 1;
             } else {
                 let name = self.reserve(&record.name);
@@ -90,14 +89,16 @@ impl Sessions {
 
     /// Brings those back that were recalled. Returns when every agent has answered, or was given up.
     pub async fn bring_back(self: &Arc<Self>, recalled: Recalled) -> Restored {
-        let Recalled { living, past } = recalled;
+        let Recalled { living, past, parents } = recalled;
+        let parents = Arc::new(parents);
         let mut restored = Restored { past, ..Restored::default() };
         let Some(store) = self.means.store.clone() else { return restored };
         let mut back = Vec::new();
         for (place, (number, record, name)) in living.into_iter().enumerate() {
-            let (sessions, store) = (Arc::clone(self), store.clone());
+            let (sessions, store, parents) = (Arc::clone(self), store.clone(), Arc::clone(&parents));
             back.push(Box::pin(async move {
-                let lives = sessions.bring_one_back(&store, number, &record, place < MOST_SESSIONS).await;
+                let room = place < MOST_SESSIONS;
+                let lives = sessions.bring_one_back(&store, number, &record, &parents, room).await;
                 drop(name);
                 sessions.returning.send_modify(|returning| drop(returning.remove(&record.id)));
                 lives
@@ -115,7 +116,7 @@ impl Sessions {
         let Some(store) = &self.means.store else { return };
         let ids: Vec<String> = self.returning.borrow().keys().cloned().collect();
         for id in ids.into_iter().filter(|id| self.session_by_id(id).is_none()) {
-            let ended = crate::store::Ended { at: SystemTime::now(), how: keep::ending(&Ending::Gone(None)) };
+            let ended = Ended { at: SystemTime::now(), how: Ending::Gone(None) };
             let change = move |record: &mut SessionRecord| record.ended = Some(ended.clone());
             if let Err(error) = store.change_session(id.as_str(), change).await {
                 warn!(id, %error, "the end of a session could not be written down");
@@ -124,11 +125,11 @@ impl Sessions {
     }
 
     /// One that ended in an earlier life. Nothing of it is read before somebody asks.
-    async fn past(self: &Arc<Self>, store: &Store, record: &SessionRecord) -> Kept {
-        let (mut session, wanted) = described(record);
+    async fn past(self: &Arc<Self>, store: &Store, record: &SessionRecord, parents: &Parents) -> Kept {
+        let (mut session, wanted) = record::described(record, parents.contains(&record.id));
         self.enter_lineage(&session);
         if let Some(ended) = &record.ended {
-            session.end(keep::read_ending(&ended.how), ended.at);
+            session.end(ended.how.clone(), ended.at);
         }
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
@@ -143,8 +144,16 @@ impl Sessions {
     }
 
     /// One that had not ended. Whether it goes on.
-    async fn bring_one_back(self: &Arc<Self>, store: &Store, number: u64, record: &SessionRecord, room: bool) -> bool {
-        let (mut session, wanted) = described(record);
+    async fn bring_one_back(
+        self: &Arc<Self>,
+        store: &Store,
+        number: u64,
+        record: &SessionRecord,
+        parents: &Parents,
+        room: bool,
+    ) -> bool {
+        let described = || record::described(record, parents.contains(&record.id));
+        let (mut session, wanted) = described();
         self.enter_lineage(&session);
         if record.kind == SessionKind::Terminal {
             session.last_screen = last_screen(store, &record.id).await;
@@ -160,15 +169,14 @@ impl Sessions {
         // One that is shown as queued and does not wait any more was handed over.
         let shown_queued = items.iter().filter(|item| item.progress == Progress::Queued).count();
         let said = items.iter().any(was_said) || shown_queued > queued.len();
-        let anew = begins_anew(record) || !said;
+        let anew = record.has_fresh_conversation() || !said;
         let agent = record.agent.clone().unwrap_or_default();
         let (ending, why) = if !room {
             (Ending::Lost, "there are too many sessions already".to_owned())
         } else if resume.is_none() && !anew {
             (Ending::Lost, format!("{agent} had not yet said by which name"))
         } else {
-            let begun = record.extra["named_at"].as_u64().map(|at| UNIX_EPOCH + Duration::from_secs(at));
-            let resumed = resume.clone().map(|name| (name, begun));
+            let resumed = resume.clone().map(|name| (name, record.resume_changed));
             let started = make::harness(&self.means, &session, &wanted, resumed).await;
             match started {
                 Ok(harness) => {
@@ -183,7 +191,7 @@ impl Sessions {
                     let _ = running.space.end(true).await;
                     warn!(id = record.id, %error, "a session could not be shown again");
                     // What it was to begin with went into the space that is over.
-                    (session, (items, written)) = (described(record).0, self::items(store, &record.id).await);
+                    (session, (items, written)) = (described().0, self::items(store, &record.id).await);
                     self.enter_lineage(&session);
                     let why = error.to_string();
                     (Ending::Gone(Some(why.clone())), why)
@@ -234,8 +242,7 @@ impl Sessions {
     async fn entomb(&self, store: &Store, number: u64, kept: Kept) {
         let id = kept.session.id.clone();
         if let Some((how, at)) = kept.session.ended() {
-            let how = keep::ending(&how);
-            let ended = crate::store::Ended { at, how };
+            let ended = Ended { at, how };
             if let Err(error) =
                 store.change_session(id.as_str(), move |record| record.ended = Some(ended.clone())).await
             {
@@ -255,50 +262,6 @@ async fn queued(ledger: Option<&SessionLedger>) -> Vec<QueuedMessage> {
         }),
         None => Vec::new(),
     }
-}
-
-/// A session as its record describes it, and how it would be asked for again.
-fn described(record: &SessionRecord) -> (Session, NewSession) {
-    let words = || record.command.iter().map(OsString::from).collect();
-    let what = match record.kind {
-        SessionKind::Agent => What::Agent {
-            agent: record.agent.clone().unwrap_or_default(),
-            model: record.model.clone(),
-            mode: record.mode.clone(),
-            may_skip_permissions: record.extra["may_skip_permissions"] == Value::Bool(true),
-            arguments: words(),
-        },
-        SessionKind::Terminal => What::Program(words()),
-    };
-    let (columns, rows) = record.size.unwrap_or((80, 24));
-    let wanted = NewSession {
-        what,
-        name: Some(record.name.clone()),
-        team: Some(record.team.clone()),
-        directory: record.directory.clone(),
-        size: Size::nearest(columns, rows),
-        environment: environment(record),
-        wish: None,
-        creators: creators(record),
-        person: record.extra["person"] == Value::Bool(true),
-    };
-    let session = Session::new(record.id.clone(), record.name.clone(), &wanted, record.team.clone(), record.created_at);
-    session.lineage.has_created.store(record.extra[HAS_CREATED] == Value::Bool(true), Ordering::Release);
-    (session, wanted)
-}
-
-/// The sessions that created it, the nearest first.
-fn creators(record: &SessionRecord) -> Vec<String> {
-    let stored = record.extra["creators"].as_array().into_iter().flatten();
-    stored.filter_map(|id| id.as_str().map(str::to_owned)).collect()
-}
-
-/// What is known of the environment that it had, over the daemon's own.
-fn environment(record: &SessionRecord) -> Option<Vec<(OsString, OsString)>> {
-    let kept = record.extra["environment"].as_object().filter(|kept| !kept.is_empty())?;
-    let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !kept.contains_key(name)));
-    let kept = kept.iter().filter_map(|(name, value)| Some((name.into(), value.as_str()?.into())));
-    Some(own.chain(kept).collect())
 }
 
 /// All that was said, in order, and what of it is written as it is.
@@ -342,11 +305,6 @@ fn unreadable(row: &KeptItem, why: &str) -> Item {
         listed: Vec::new(),
         starts: Vec::new(),
     }
-}
-
-/// True if it had begun anew itself, and so has nothing to lose.
-pub(super) fn begins_anew(record: &SessionRecord) -> bool {
-    record.extra["anew"] == Value::Bool(true)
 }
 
 /// True if it is more than what happens when somebody comes or goes, and more than a message that no agent was given.

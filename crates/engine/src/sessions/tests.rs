@@ -258,7 +258,7 @@ fn what_was_under_way_is_cut_off_and_no_secret_is_told() {
         eventually("it asks", async || life.look(&session, |state| state.questions().count() > 0).await).await;
         life.written(&session, true).await;
         let record = life.store.session(session.id.as_str()).await.unwrap().unwrap();
-        assert!(!format!("{:?}", record.extra).contains("do-not-write-me"), "{record:?}");
+        assert!(!format!("{record:?}").contains("do-not-write-me"), "{record:?}");
         (session.id.clone(), record.resume.unwrap().reveal().to_owned())
     });
     home.live(async |life| {

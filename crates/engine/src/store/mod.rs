@@ -27,6 +27,7 @@ mod open;
 mod peek;
 mod place;
 mod queue;
+mod record;
 mod requests;
 mod schema;
 mod sessions;
@@ -46,8 +47,9 @@ pub use messages::Queued;
 pub use peek::Peek;
 pub use place::{FILE, damaged};
 pub use queue::Durable;
+pub use record::{Ended, IdempotentCreate, Resume, SessionKind, SessionRecord};
 pub use requests::{Begun, Entry, State};
-pub use sessions::{Ended, Resume, SessionKind, SessionRecord, Which};
+pub use sessions::Which;
 pub use wh_core::request::Key;
 
 use clock::{Stamp, Steady};

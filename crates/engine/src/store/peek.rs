@@ -9,8 +9,8 @@ use rusqlite::{Connection, params};
 
 use super::error::{StoreError, fits};
 use super::place::{suffixed, unusable};
-use super::sessions::{self, SessionRecord};
-use super::{FILE, open, schema, wal};
+use super::record::SessionRecord;
+use super::{FILE, open, schema, sessions, wal};
 
 /// The largest store that is read into memory.
 const MAX_STORE_BYTES: usize = 512 << 20;

@@ -1,98 +1,15 @@
-//! What is known of a session beyond its life: enough to list it, and to start it again.
+//! The table of sessions: stores, changes, lists and removes [`SessionRecord`]s. `record.rs` maps a record to its row.
 
-use std::fmt;
-use std::path::PathBuf;
-use std::time::SystemTime;
+use rusqlite::{Connection, OptionalExtension, params};
 
-use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::Value;
-
+use super::Store;
 use super::desk::Desk;
 use super::error::{StoreError, fits};
 use super::queue::Touches;
-use super::{Store, from_millis, millis};
+use super::record::{COLUMNS, SessionRecord, StoredRow, read_row};
 
 /// The largest record, in bytes.
 const LARGEST: usize = 1 << 20;
-
-const COLUMNS: &str =
-    "id, team, name, kind, agent, command, directory, columns, rows, model, mode, created_at, ended_at,
-    ended, resume, extra";
-
-/// A session, as it is kept. Times are kept to the millisecond.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SessionRecord {
-    /// Our id of it.
-    pub id: String,
-    /// What it is called. Of those in a team that have not ended, one has the name.
-    pub name: String,
-    /// Whose it is.
-    pub team: String,
-    /// What it is.
-    pub kind: SessionKind,
-    /// Which agent, if one.
-    pub agent: Option<String>,
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// Where it was started.
-    pub directory: PathBuf,
-    /// Columns and rows of its terminal, if it has one.
-    pub size: Option<(u16, u16)>,
-    /// The model that it uses.
-    pub model: Option<String>,
-    /// The mode that it is in.
-    pub mode: Option<String>,
-    /// When it was made.
-    pub created_at: SystemTime,
-    /// When and how it ended, if it has.
-    pub ended: Option<Ended>,
-    /// What its harness needs to go on with the same conversation.
-    pub resume: Option<Resume>,
-    /// Whatever else its owner wants to keep.
-    pub extra: Value,
-}
-
-/// What a session is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionKind {
-    /// An agent that is spoken to by its protocol.
-    Agent,
-    /// A program in a terminal.
-    Terminal,
-}
-
-/// The end of a session.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// When.
-    pub at: SystemTime,
-    /// How: an exit, or a reason.
-    pub how: Value,
-}
-
-/// What a provider calls a conversation. It is for the harness alone: it is not written into logs, and there is no way to
-/// make JSON of it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Resume(String);
-
-impl Resume {
-    /// Wraps it.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// For the harness.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Resume {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Resume(…)")
-    }
-}
 
 /// Which sessions are listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -143,7 +60,7 @@ impl Store {
                     "SELECT {COLUMNS} FROM sessions WHERE (?1 IS NULL OR team = ?1) AND (NOT ?2 OR ended_at IS NULL)
                      ORDER BY created_at, id"
                 ))?;
-                let rows = statement.query_map(params![which.team, which.live], record)?;
+                let rows = statement.query_map(params![which.team, which.live], read_row)?;
                 Ok(rows.collect::<Result<_, _>>()?)
             })
             .await
@@ -159,29 +76,18 @@ impl Store {
 /// Every session, in the order in which they were made. A row that is not as it was written is damage.
 pub(super) fn read_all(connection: &Connection) -> Result<Vec<SessionRecord>, StoreError> {
     let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created_at, id"))?;
-    let rows = statement.query_map([], record)?;
+    let rows = statement.query_map([], read_row)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn put(desk: &mut Desk, record: &SessionRecord) -> Result<(), StoreError> {
-    let command = serde_json::to_string(&record.command)?;
-    let extra = record.extra.to_string();
-    let ended = record.ended.as_ref().map(|ended| ended.how.to_string());
-    let directory = record.directory.to_str().ok_or_else(|| {
-        StoreError::Failed(format!("the directory {} has a name that is no text", record.directory.display()))
-    })?;
-    let resume = record.resume.as_ref().map(Resume::reveal);
-    let texts =
-        [Some(record.id.as_str()), Some(&record.name), Some(&record.team), record.agent.as_deref(), Some(directory)];
-    let more =
-        [record.model.as_deref(), record.mode.as_deref(), resume, Some(&command), Some(&extra), ended.as_deref()];
-    fits("the session", texts.iter().chain(&more).flatten().map(|text| text.len()).sum(), LARGEST)?;
+    let stored = StoredRow::of(record)?;
+    fits("the session", stored.text_bytes(), LARGEST)?;
 
     let known = get(desk, &record.id)?.is_some();
     if !known && desk.tally.sessions >= desk.limits.sessions {
         make_room(desk)?;
     }
-    let (columns, rows) = record.size.unzip();
     let kept = desk
         .connection
         .prepare_cached(&format!(
@@ -190,24 +96,7 @@ fn put(desk: &mut Desk, record: &SessionRecord) -> Result<(), StoreError> {
              columns = ?8, rows = ?9, model = ?10, mode = ?11, created_at = ?12, ended_at = ?13, ended = ?14, resume = ?15,
              extra = ?16"
         ))?
-        .execute(params![
-            record.id,
-            record.team,
-            record.name,
-            record.kind.word(),
-            record.agent,
-            command,
-            directory,
-            columns,
-            rows,
-            record.model,
-            record.mode,
-            millis(record.created_at),
-            record.ended.as_ref().map(|ended| millis(ended.at)),
-            ended,
-            resume,
-            extra
-        ]);
+        .execute(stored.columns().as_slice());
     match kept {
         Ok(_) => {}
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
@@ -224,7 +113,7 @@ fn put(desk: &mut Desk, record: &SessionRecord) -> Result<(), StoreError> {
 
 fn get(desk: &Desk, id: &str) -> Result<Option<SessionRecord>, StoreError> {
     let mut statement = desk.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM sessions WHERE id = ?1"))?;
-    Ok(statement.query_row([id], record).optional()?)
+    Ok(statement.query_row([id], read_row).optional()?)
 }
 
 fn make_room(desk: &mut Desk) -> Result<(), StoreError> {
@@ -248,49 +137,4 @@ fn remove(desk: &mut Desk, id: &str) -> Result<bool, StoreError> {
     desk.tally.sessions = desk.tally.sessions.saturating_sub(1);
     desk.rubbish = true;
     Ok(true)
-}
-
-impl SessionKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Terminal => "terminal",
-        }
-    }
-}
-
-fn record(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
-    let wrong = |column, error: Box<dyn std::error::Error + Send + Sync>| {
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error)
-    };
-    let json = |column: usize| -> rusqlite::Result<Option<Value>> {
-        let text: Option<String> = row.get(column)?;
-        text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| wrong(column, error.into()))
-    };
-    let kind = match row.get_ref(3)?.as_str().map_err(|error| wrong(3, error.into()))? {
-        "agent" => SessionKind::Agent,
-        "terminal" => SessionKind::Terminal,
-        other => return Err(wrong(3, format!("a session of kind {other:?}").into())),
-    };
-    let command: String = row.get(5)?;
-    let ended = match (row.get::<_, Option<i64>>(12)?, json(13)?) {
-        (Some(at), how) => Some(Ended { at: from_millis(at), how: how.unwrap_or_default() }),
-        (None, _) => None,
-    };
-    Ok(SessionRecord {
-        id: row.get(0)?,
-        team: row.get(1)?,
-        name: row.get(2)?,
-        kind,
-        agent: row.get(4)?,
-        command: serde_json::from_str(&command).map_err(|error| wrong(5, error.into()))?,
-        directory: PathBuf::from(row.get::<_, String>(6)?),
-        size: row.get::<_, Option<u16>>(7)?.zip(row.get(8)?),
-        model: row.get(9)?,
-        mode: row.get(10)?,
-        created_at: from_millis(row.get(11)?),
-        ended,
-        resume: row.get::<_, Option<String>>(14)?.map(Resume),
-        extra: json(15)?.unwrap_or_default(),
-    })
 }

@@ -1,5 +1,6 @@
 //! A process that is killed at any moment has lost nothing that it was told is kept.
 
+use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -7,7 +8,6 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::Value;
 use wh_engine::store::{Begun, KeptItem, Limits, Place, SessionKind, SessionRecord, State, Store, StoreError, Which};
 
 use super::{INSIDE, again, key};
@@ -104,10 +104,15 @@ fn record(id: &str) -> SessionRecord {
         size: None,
         model: None,
         mode: None,
+        may_skip_permissions: false,
+        environment: BTreeMap::new(),
+        creators: Vec::new(),
+        person: false,
+        idempotency: None,
         created_at: UNIX_EPOCH,
         ended: None,
         resume: None,
-        extra: Value::Null,
+        resume_changed: None,
     }
 }
 

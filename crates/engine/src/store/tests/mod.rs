@@ -7,12 +7,12 @@ mod opening;
 mod requests;
 mod sessions;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::json;
 use tempfile::TempDir;
 
 use super::clock::Steady;
@@ -67,9 +67,14 @@ pub fn record(id: &str, name: &str) -> SessionRecord {
         size: Some((80, 24)),
         model: None,
         mode: Some("plan".to_owned()),
+        may_skip_permissions: false,
+        environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
+        creators: Vec::new(),
+        person: false,
+        idempotency: None,
         created_at: at(100),
         ended: None,
         resume: Some(Resume::new("secret-of-the-provider")),
-        extra: json!({"colour": "green"}),
+        resume_changed: None,
     }
 }

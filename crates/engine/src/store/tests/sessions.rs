@@ -1,5 +1,8 @@
 //! Sessions: kept whole, and named once among the living.
 
+use wh_client::Ending;
+use wh_core::terminal::Exit;
+
 use super::*;
 
 #[tokio::test]
@@ -13,8 +16,8 @@ async fn a_session_is_the_same_when_read_in_another_life() {
         mode: None,
         resume: None,
         created_at: at(50),
-        ended: Some(Ended { at: at(60), how: json!({"exit": 1}) }),
-        extra: serde_json::Value::Null,
+        ended: Some(Ended { at: at(60), how: Ending::Exited(Exit::Code(1)) }),
+        environment: BTreeMap::new(),
         ..record("b", "other")
     };
     store.put_session(record("a", "one")).await.unwrap();
@@ -38,7 +41,10 @@ async fn of_the_living_in_a_team_one_has_a_name() {
     assert_eq!(store.put_session(record("b", "one")).await, Err(taken.clone()));
     assert_eq!(store.session("b").await.unwrap(), None, "nothing of it was kept");
     store.put_session(SessionRecord { team: "others".to_owned(), ..record("c", "one") }).await.unwrap();
-    store.change_session("a", |record| record.ended = Some(Ended { at: at(9), how: json!("gone") })).await.unwrap();
+    store
+        .change_session("a", |record| record.ended = Some(Ended { at: at(9), how: Ending::Gone(None) }))
+        .await
+        .unwrap();
     store.put_session(record("b", "one")).await.unwrap();
     assert_eq!(store.change_session("a", |record| record.ended = None).await, Err(taken), "it cannot come back so");
 }
@@ -49,8 +55,7 @@ async fn a_change_is_made_to_what_is_kept_and_leaves_the_rest() {
     store.put_session(record("a", "one")).await.unwrap();
     let changes = (0..20).map(|_| {
         store.change_session("a", |record| {
-            let count = record.extra["count"].as_u64().unwrap_or(0) + 1;
-            record.extra["count"] = json!(count);
+            record.creators.push("parent".to_owned());
             record.id = "another".to_owned();
         })
     });
@@ -58,7 +63,7 @@ async fn a_change_is_made_to_what_is_kept_and_leaves_the_rest() {
     for change in changes {
         change.await.unwrap();
     }
-    let expected = SessionRecord { extra: json!({"colour": "green", "count": 20}), ..record("a", "one") };
+    let expected = SessionRecord { creators: vec!["parent".to_owned(); 20], ..record("a", "one") };
     assert_eq!(store.session("a").await.unwrap(), Some(expected));
     assert_eq!(store.change_session("b", |_| ()).await, Err(StoreError::NoSuchSession("b".to_owned())));
 }
@@ -79,7 +84,7 @@ async fn when_there_are_too_many_the_one_that_ended_first_goes_and_never_a_livin
     bench.limits.sessions = 3;
     let store = bench.open();
     for (id, ended) in [("a", None), ("b", Some(20)), ("c", Some(10))] {
-        let ended = ended.map(|seconds| Ended { at: at(seconds), how: json!("done") });
+        let ended = ended.map(|seconds| Ended { at: at(seconds), how: Ending::Lost });
         store.put_session(SessionRecord { ended, ..record(id, id) }).await.unwrap();
     }
     let ids = async || store.sessions(Which::default()).await.unwrap().into_iter().map(|record| record.id);

@@ -1,0 +1,454 @@
+//! A session as it is stored: enough to list it, and to start it again. Both directions of the mapping between a
+//! [`SessionRecord`] and its row are here; `sessions.rs` has the SQL.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::types::Type;
+use rusqlite::{Row, ToSql};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use wh_client::Ending;
+use wh_core::terminal::Exit;
+
+use super::error::StoreError;
+use super::{from_millis, millis};
+
+/// The columns of a row, in the order of [`StoredRow::columns`] and [`read_row`].
+pub(super) const COLUMNS: &str =
+    "id, team, name, kind, agent, command, directory, columns, rows, model, mode, created_at, ended_at,
+    ended, resume, extra";
+
+/// A session, as it is stored. Times are stored to the millisecond.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRecord {
+    /// Our id of it.
+    pub id: String,
+    /// Its name, unique among the live sessions of a team.
+    pub name: String,
+    /// The team that it belongs to.
+    pub team: String,
+    /// Agent or terminal program.
+    pub kind: SessionKind,
+    /// The id of the agent, if it is one.
+    pub agent: Option<String>,
+    /// The program and its arguments; of an agent the arguments alone.
+    pub command: Vec<String>,
+    /// Working directory.
+    pub directory: PathBuf,
+    /// Columns and rows of its terminal, if it has one.
+    pub size: Option<(u16, u16)>,
+    /// The model that it uses.
+    pub model: Option<String>,
+    /// The mode that it is in.
+    pub mode: Option<String>,
+    /// The agent may be switched to a mode that asks for no permission.
+    pub may_skip_permissions: bool,
+    /// The variables of its environment that are not secrets; empty if it has the daemon's.
+    pub environment: BTreeMap<String, String>,
+    /// The sessions that created it, the nearest first.
+    pub creators: Vec<String>,
+    /// Everything inside counts as outside.
+    pub person: bool,
+    /// The idempotency key that it was created under, if any.
+    pub idempotency: Option<IdempotentCreate>,
+    /// Creation time.
+    pub created_at: SystemTime,
+    /// Time and cause of its end, once it has ended.
+    pub ended: Option<Ended>,
+    /// The id that its harness resumes the conversation by.
+    pub resume: Option<Resume>,
+    /// The last change of `resume`, stored to the second; `None` before the first.
+    pub resume_changed: Option<SystemTime>,
+}
+
+impl SessionRecord {
+    /// True if the agent has begun a new conversation in which nothing was said: it has no resume id, and loses nothing
+    /// without one.
+    pub fn has_fresh_conversation(&self) -> bool {
+        self.resume.is_none() && self.resume_changed.is_some()
+    }
+}
+
+/// The kind of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionKind {
+    /// An agent, driven by its protocol.
+    Agent,
+    /// A program in a terminal.
+    Terminal,
+}
+
+impl SessionKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Terminal => "terminal",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Agent, Self::Terminal].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// The end of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Time of the end.
+    pub at: SystemTime,
+    /// Cause. [`Ending::Suspended`] is no end, and is stored as [`Ending::Lost`].
+    pub how: Ending,
+}
+
+/// The idempotent request that created a session: repeated under the same key it creates no second one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdempotentCreate {
+    /// The caller's key, unique in a team.
+    #[serde(rename = "name")]
+    pub key: String,
+    /// The request under that key; another one is refused.
+    pub terms: Value,
+}
+
+/// A provider's id of a conversation. It is for the harness alone: it is not logged, and cannot be serialised.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Resume(String);
+
+impl Resume {
+    /// Wraps it.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// For the harness.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Resume {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Resume(…)")
+    }
+}
+
+/// The `extra` column: fields without a column of their own, as JSON. A name here is part of the format.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ExtraColumn {
+    environment: BTreeMap<String, String>,
+    wish: Option<IdempotentCreate>,
+    creators: Vec<String>,
+    person: bool,
+    may_skip_permissions: bool,
+    /// Equal to [`SessionRecord::has_fresh_conversation`], once the resume id has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anew: Option<bool>,
+    /// Seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    named_at: Option<u64>,
+}
+
+impl ExtraColumn {
+    fn of(record: &SessionRecord) -> Self {
+        Self {
+            environment: record.environment.clone(),
+            wish: record.idempotency.clone(),
+            creators: record.creators.clone(),
+            person: record.person,
+            may_skip_permissions: record.may_skip_permissions,
+            anew: record.resume_changed.is_some().then(|| record.has_fresh_conversation()),
+            named_at: record.resume_changed.map(seconds),
+        }
+    }
+
+    fn resume_changed(&self) -> Option<SystemTime> {
+        let at = self.named_at.or_else(|| (self.anew == Some(true)).then_some(0))?;
+        UNIX_EPOCH.checked_add(Duration::from_secs(at))
+    }
+}
+
+fn seconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// A record, with what is derived for its row.
+pub(super) struct StoredRow<'a> {
+    record: &'a SessionRecord,
+    kind: &'static str,
+    command: String,
+    directory: &'a str,
+    columns: Option<u16>,
+    rows: Option<u16>,
+    created_at: i64,
+    ended_at: Option<i64>,
+    ended: Option<String>,
+    resume: Option<&'a str>,
+    extra: String,
+}
+
+impl<'a> StoredRow<'a> {
+    pub fn of(record: &'a SessionRecord) -> Result<Self, StoreError> {
+        let directory = record.directory.to_str().ok_or_else(|| {
+            StoreError::Failed(format!("the directory {} has a name that is no text", record.directory.display()))
+        })?;
+        let (columns, rows) = record.size.unzip();
+        Ok(Self {
+            record,
+            kind: record.kind.word(),
+            command: serde_json::to_string(&record.command)?,
+            directory,
+            columns,
+            rows,
+            created_at: millis(record.created_at),
+            ended_at: record.ended.as_ref().map(|ended| millis(ended.at)),
+            ended: record.ended.as_ref().map(|ended| write_ending(&ended.how).to_string()),
+            resume: record.resume.as_ref().map(Resume::reveal),
+            extra: serde_json::to_string(&ExtraColumn::of(record))?,
+        })
+    }
+
+    /// The values, in the order of [`COLUMNS`].
+    pub fn columns(&self) -> [&dyn ToSql; 16] {
+        let record = self.record;
+        [
+            &record.id,
+            &record.team,
+            &record.name,
+            &self.kind,
+            &record.agent,
+            &self.command,
+            &self.directory,
+            &self.columns,
+            &self.rows,
+            &record.model,
+            &record.mode,
+            &self.created_at,
+            &self.ended_at,
+            &self.ended,
+            &self.resume,
+            &self.extra,
+        ]
+    }
+
+    /// The bytes of its texts.
+    pub fn text_bytes(&self) -> usize {
+        let record = self.record;
+        let always = [&record.id, &record.name, &record.team, self.directory, &self.command, &self.extra];
+        let sometimes = [
+            record.agent.as_deref(),
+            record.model.as_deref(),
+            record.mode.as_deref(),
+            self.resume,
+            self.ended.as_deref(),
+        ];
+        always.into_iter().chain(sometimes.into_iter().flatten()).map(str::len).sum()
+    }
+}
+
+/// Reads a row with [`COLUMNS`]. A row that is not as [`StoredRow`] wrote it is damage.
+pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
+    let wrong = |column, error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error)
+    };
+    let kind: String = row.get(3)?;
+    let kind = SessionKind::from_word(&kind).ok_or_else(|| wrong(3, format!("a session of kind {kind:?}").into()))?;
+    let command: String = row.get(5)?;
+    let ended: Option<String> = row.get(13)?;
+    let ended: Option<Value> =
+        ended.map(|ended| serde_json::from_str(&ended)).transpose().map_err(|error| wrong(13, error.into()))?;
+    let extra: String = row.get(15)?;
+    let extra: Option<ExtraColumn> = serde_json::from_str(&extra).map_err(|error| wrong(15, error.into()))?;
+    let extra = extra.unwrap_or_default();
+    Ok(SessionRecord {
+        id: row.get(0)?,
+        team: row.get(1)?,
+        name: row.get(2)?,
+        kind,
+        agent: row.get(4)?,
+        command: serde_json::from_str(&command).map_err(|error| wrong(5, error.into()))?,
+        directory: PathBuf::from(row.get::<_, String>(6)?),
+        size: row.get::<_, Option<u16>>(7)?.zip(row.get(8)?),
+        model: row.get(9)?,
+        mode: row.get(10)?,
+        created_at: from_millis(row.get(11)?),
+        ended: row
+            .get::<_, Option<i64>>(12)?
+            .map(|at| Ended { at: from_millis(at), how: read_ending(&ended.unwrap_or_default()) }),
+        resume: row.get::<_, Option<String>>(14)?.map(Resume),
+        resume_changed: extra.resume_changed(),
+        may_skip_permissions: extra.may_skip_permissions,
+        environment: extra.environment,
+        creators: extra.creators,
+        person: extra.person,
+        idempotency: extra.wish,
+    })
+}
+
+fn write_ending(how: &Ending) -> Value {
+    match how {
+        Ending::Exited(Exit::Code(code)) => json!({ "exited": { "code": code } }),
+        Ending::Exited(Exit::Signal(signal)) => json!({ "exited": { "signal": signal } }),
+        Ending::Exited(Exit::Unknown) => json!({ "exited": {} }),
+        Ending::Gone(reason) => json!({ "gone": reason }),
+        Ending::Left(pids) => json!({ "left": pids }),
+        Ending::Lost | Ending::Suspended => json!("lost"),
+    }
+}
+
+fn read_ending(how: &Value) -> Ending {
+    let number = |name: &str| how["exited"][name].as_i64().and_then(|number| i32::try_from(number).ok());
+    match (how.get("exited"), how.get("gone")) {
+        (Some(_), _) => Ending::Exited(match (number("code"), number("signal")) {
+            (Some(code), _) => Exit::Code(code),
+            (_, Some(signal)) => Exit::Signal(signal),
+            _ => Exit::Unknown,
+        }),
+        (_, Some(reason)) => Ending::Gone(reason.as_str().map(str::to_owned)),
+        _ => match how["left"].as_array() {
+            Some(pids) => {
+                let pids = pids.iter().filter_map(|pid| i32::try_from(pid.as_i64()?).ok());
+                Ending::Left(pids.collect())
+            }
+            None => Ending::Lost,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params_from_iter};
+
+    use super::*;
+    use crate::store::schema;
+
+    fn record() -> SessionRecord {
+        SessionRecord {
+            id: "s1".to_owned(),
+            name: "one".to_owned(),
+            team: "team".to_owned(),
+            kind: SessionKind::Agent,
+            agent: Some("claude".to_owned()),
+            command: vec!["--verbose".to_owned()],
+            directory: PathBuf::from("/somewhere"),
+            size: Some((80, 24)),
+            model: Some("opus".to_owned()),
+            mode: Some("plan".to_owned()),
+            may_skip_permissions: true,
+            environment: BTreeMap::from([("HOME".to_owned(), "/home/ada".to_owned())]),
+            creators: vec!["s0".to_owned()],
+            person: true,
+            idempotency: Some(IdempotentCreate { key: "once".to_owned(), terms: json!({"what": {"agent": "claude"}}) }),
+            created_at: UNIX_EPOCH + Duration::from_millis(1_500),
+            ended: None,
+            resume: Some(Resume::new("abc")),
+            resume_changed: Some(UNIX_EPOCH + Duration::from_secs(1_700_000_000)),
+        }
+    }
+
+    fn table() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert!(schema::migrate(&mut connection, schema::STEPS).is_ok());
+        connection
+    }
+
+    fn read(connection: &Connection) -> SessionRecord {
+        connection.query_row(&format!("SELECT {COLUMNS} FROM sessions"), [], read_row).unwrap()
+    }
+
+    fn round_trip(record: &SessionRecord) -> SessionRecord {
+        let connection = table();
+        let values = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16";
+        let stored = StoredRow::of(record).unwrap();
+        connection
+            .execute(&format!("INSERT INTO sessions ({COLUMNS}) VALUES ({values})"), stored.columns().as_slice())
+            .unwrap();
+        read(&connection)
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let full = record();
+        let fresh = SessionRecord { resume: None, ..record() };
+        let bare = SessionRecord {
+            kind: SessionKind::Terminal,
+            agent: None,
+            command: Vec::new(),
+            size: None,
+            model: None,
+            mode: None,
+            may_skip_permissions: false,
+            environment: BTreeMap::new(),
+            creators: Vec::new(),
+            person: false,
+            idempotency: None,
+            resume: None,
+            resume_changed: None,
+            ..record()
+        };
+        for record in [&full, &fresh, &bare] {
+            assert_eq!(round_trip(record), *record);
+        }
+        assert!(fresh.has_fresh_conversation() && !full.has_fresh_conversation() && !bare.has_fresh_conversation());
+    }
+
+    #[test]
+    fn every_end_is_read_as_it_was_written() {
+        let ends = [
+            Ending::Exited(Exit::Code(3)),
+            Ending::Exited(Exit::Signal(9)),
+            Ending::Exited(Exit::Unknown),
+            Ending::Gone(None),
+            Ending::Gone(Some("it broke".to_owned())),
+            Ending::Lost,
+            Ending::Left(vec![12, 34]),
+        ];
+        for how in ends {
+            let ended = Some(Ended { at: UNIX_EPOCH + Duration::from_secs(60), how });
+            let record = SessionRecord { ended, ..record() };
+            assert_eq!(round_trip(&record), record);
+        }
+        assert_eq!(read_ending(&Value::Null), Ending::Lost);
+    }
+
+    /// Rows from before `extra` had a type.
+    #[test]
+    fn rows_of_earlier_versions_are_read() {
+        let fixture = r#"["s1", "team", "one", "agent", "claude", "[\"--verbose\"]", "/somewhere", 80, 24, "opus", "plan",
+            1500, 60000, "{\"gone\":null}", "abc",
+            "{\"anew\":false,\"creators\":[\"s0\"],\"environment\":{\"HOME\":\"/home/ada\"},\"may_skip_permissions\":true,\"named_at\":1700000000,\"person\":true,\"wish\":{\"name\":\"once\",\"terms\":{\"what\":{\"agent\":\"claude\"}}}}"]"#;
+        let read_with = |extra: Option<&str>, resume: Option<&str>| {
+            let mut values: Vec<Value> = serde_json::from_str(fixture).unwrap();
+            values[15] = extra.map_or_else(|| values[15].clone(), |extra| json!(extra));
+            values[14] = json!(resume);
+            let values = values.into_iter().map(|value| match value {
+                Value::Null => rusqlite::types::Value::Null,
+                Value::Number(number) => number.as_i64().unwrap().into(),
+                Value::String(text) => text.into(),
+                other => panic!("{other}"),
+            });
+            let connection = table();
+            let places = ["?"; 16].join(", ");
+            let insert = format!("INSERT INTO sessions ({COLUMNS}) VALUES ({places})");
+            connection.execute(&insert, params_from_iter(values)).unwrap();
+            read(&connection)
+        };
+        let ended = Some(Ended { at: UNIX_EPOCH + Duration::from_secs(60), how: Ending::Gone(None) });
+        assert_eq!(read_with(None, Some("abc")), SessionRecord { ended, ..record() });
+
+        let terminal = r#"{"creators":[],"environment":{},"person":false,"wish":null}"#;
+        for extra in [terminal, "{}", "null", r#"{"anew":false,"of_tomorrow":[1]}"#] {
+            let record = read_with(Some(extra), None);
+            assert!(record.idempotency.is_none() && record.creators.is_empty() && !record.may_skip_permissions);
+            assert!(record.environment.is_empty() && record.resume_changed.is_none(), "{record:?}");
+        }
+        for extra in [r#"{"anew":true}"#, r#"{"anew":true,"named_at":1700000000}"#] {
+            assert!(read_with(Some(extra), None).has_fresh_conversation(), "{extra}");
+        }
+        let named = read_with(Some(r#"{"anew":true}"#), Some("abc"));
+        assert!(!named.has_fresh_conversation(), "it has a conversation to continue");
+    }
+}
