@@ -17,8 +17,8 @@ use wh_core::space::machine::QueuedMessage;
 
 use crate::store::{Begun, Durable, Entry, State, Store, StoreError};
 
-/// Time between two attempts to store a result.
-const SETTLE_RETRY: Duration = Duration::from_secs(1);
+/// Time between two attempts to store something.
+const STORE_RETRY: Duration = Duration::from_secs(1);
 
 /// A command, and the store's answer; `None` for one that is not stored.
 pub(crate) type BegunCommand<C> = (C, Option<Result<Begun, StoreError>>);
@@ -146,15 +146,7 @@ impl SessionLedger {
     /// can: the message was acknowledged, and must neither be lost nor be given twice.
     pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
         let Some(stored) = self.stored() else { return Ok(()) };
-        loop {
-            match stored.store.hand_over(stored.key(id)).await {
-                Err(error) if may_pass(&error) => {
-                    warn!(%error, "cannot store the hand-over of a queued message; retrying")
-                }
-                stored => return stored,
-            }
-            tokio::time::sleep(SETTLE_RETRY).await;
-        }
+        retried("the hand-over of a queued message", || stored.store.hand_over(stored.key(id))).await
     }
 
     /// Takes back a command that was refused: nothing was done.
@@ -170,22 +162,8 @@ impl SessionLedger {
 
     /// Waits until a command is taken back. What cannot be stored now is tried again; the error is that of the first time.
     pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
-        let outcome = first.await.map(drop);
-        if let Err(error) = &outcome
-            && may_pass(error)
-        {
-            let ledger = self.clone();
-            tokio::spawn(async move {
-                loop {
-                    tokio::time::sleep(SETTLE_RETRY).await;
-                    match ledger.take_back(&id).await {
-                        Err(error) if may_pass(&error) => warn!(%error, "cannot take a refused command back; retrying"),
-                        _ => return,
-                    }
-                }
-            });
-        }
-        outcome
+        let ledger = self.clone();
+        or_retried("the withdrawal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
     }
 
     /// Stores what came of a command that the agent has, or that failed.
@@ -203,26 +181,8 @@ impl SessionLedger {
     /// Waits until a result is stored. One that could not be is tried again until it is; the error is that of the first
     /// time.
     pub async fn settled(&self, first: Durable<()>, receipt: Receipt) -> Result<(), StoreError> {
-        let outcome = first.await;
-        if let Err(error) = &outcome
-            && may_pass(error)
-        {
-            warn!(%error, "a result is not stored yet");
-            let ledger = self.clone();
-            tokio::spawn(async move { ledger.settle_later(receipt).await });
-        }
-        outcome
-    }
-
-    async fn settle_later(&self, receipt: Receipt) {
-        loop {
-            tokio::time::sleep(SETTLE_RETRY).await;
-            match self.settle(&receipt).await {
-                Ok(()) => return,
-                Err(error) if may_pass(&error) => warn!(%error, "a result is not stored yet"),
-                Err(error) => return warn!(%error, "a result is not stored"),
-            }
-        }
+        let ledger = self.clone();
+        or_retried("the result of a command", first, move || ledger.settle(&receipt)).await
     }
 
     /// Stores how far a command is that was settled before. Nobody waits for it.
@@ -238,7 +198,7 @@ impl SessionLedger {
         let rows = store.queued(team, session, agent).await?;
         let mut messages = Vec::with_capacity(rows.len());
         for row in rows {
-            match serde_json::from_str(&row.message) {
+            match serde_json::from_str(&row) {
                 Ok(message) => messages.push(message),
                 Err(error) => warn!(%error, "a message that waits cannot be read"),
             }
@@ -320,6 +280,38 @@ fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Requ
 
 fn encoded(message: &QueuedMessage) -> String {
     serde_json::to_string(message).unwrap_or_default()
+}
+
+/// Attempts to store something until it is stored, or cannot be.
+async fn retried<T>(what: &str, attempt: impl Fn() -> Durable<T>) -> Result<T, StoreError> {
+    loop {
+        match attempt().await {
+            Err(error) if may_pass(&error) => warn!(%error, what, "not stored yet; retrying"),
+            outcome => return outcome,
+        }
+        tokio::time::sleep(STORE_RETRY).await;
+    }
+}
+
+/// Returns the outcome of the `first` attempt. If it failed and may succeed later, the attempt is retried in the background.
+async fn or_retried<T: Send + 'static>(
+    what: &'static str,
+    first: Durable<T>,
+    attempt: impl Fn() -> Durable<T> + Send + Sync + 'static,
+) -> Result<T, StoreError> {
+    let outcome = first.await;
+    if let Err(error) = &outcome
+        && may_pass(error)
+    {
+        warn!(%error, what, "not stored yet; retrying");
+        tokio::spawn(async move {
+            tokio::time::sleep(STORE_RETRY).await;
+            if let Err(error) = retried(what, attempt).await {
+                warn!(%error, what, "not stored");
+            }
+        });
+    }
+    outcome
 }
 
 /// True if a retry may succeed.

@@ -18,17 +18,6 @@ use super::{Store, millis};
 /// The longest message with what belongs to it, in bytes of JSON: a text of 16 MiB in which every byte is escaped.
 const LONGEST_MESSAGE: usize = ((6 * 16) << 20) + 4096;
 
-/// A message that waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Queued {
-    /// Its request.
-    pub request: String,
-    /// Fingerprint of the request.
-    pub fingerprint: String,
-    /// The message, as it was stored.
-    pub message: String,
-}
-
 impl Store {
     /// Resolves when all that was submitted before is durable.
     pub fn barrier(&self) -> Durable<()> {
@@ -93,16 +82,14 @@ impl Store {
         self.queue().submit(Touches::Nothing, move |desk| requests::undo(desk, &key))
     }
 
-    /// The messages of earlier lives that wait for this agent of this session, in order. They are this life's from now on.
-    pub async fn queued(&self, team: &str, session: &str, agent: &str) -> Result<Vec<Queued>, StoreError> {
+    /// The messages of earlier lives that wait for this agent of this session, in order, as they were stored. They are this life's from now on.
+    pub async fn queued(&self, team: &str, session: &str, agent: &str) -> Result<Vec<String>, StoreError> {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         let work = move |desk: &mut Desk| {
-            let statement = "SELECT request, fingerprint, queued FROM requests
+            let statement = "SELECT queued FROM requests
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND queued IS NOT NULL ORDER BY place";
             let mut found = desk.connection.prepare_cached(statement)?;
-            let rows = found.query_map(params![team, session, agent], |row| {
-                Ok(Queued { request: row.get(0)?, fingerprint: row.get(1)?, message: row.get(2)? })
-            })?;
+            let rows = found.query_map(params![team, session, agent], |row| row.get(0))?;
             let queued = rows.collect::<Result<Vec<_>, _>>()?;
             let statement = "UPDATE requests SET epoch = ?4
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND queued IS NOT NULL";

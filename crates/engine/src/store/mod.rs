@@ -43,7 +43,6 @@ use tokio::sync::watch;
 
 pub use error::StoreError;
 pub use history::{KeptItem, LARGEST_ITEM, MOST_READ, Page, Place};
-pub use messages::Queued;
 pub use peek::Peek;
 pub use place::{FILE, damaged};
 pub use queue::Durable;

@@ -271,7 +271,6 @@ async fn queued_messages_of_living_sessions_wait_in_order_and_others_are_cut_off
     let store = bench.open();
     assert!(store.lookup(key("first")).await.unwrap().unwrap().queued);
     assert_eq!(store.lookup(gone).await.unwrap().unwrap().state, State::CutOff { epoch: 2 });
-    let queued = store.queued("team", "session", "agent").await.unwrap();
-    let messages: Vec<&str> = queued.iter().map(|one| one.message.as_str()).collect();
+    let messages = store.queued("team", "session", "agent").await.unwrap();
     assert_eq!(messages, ["urgent", "first", "second"]);
 }
