@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use wh_client::sender::{LineError, Message, Note, SendError, Sender as Sends, Step};
-use wh_engine::control::audit::{Act, Audit, Event, Options};
+use wh_client::sender::{LineError, Message, SendError, Sender as Sends};
+use wh_engine::control::audit::{Audit, Options};
 use wh_engine::control::content_ref::References;
 use wh_engine::control::teams::Teams;
 use wh_wire::socket::{ControlAck, Credential, ErrorCode};
@@ -34,33 +34,10 @@ pub fn send(how: &How, session: &str, message: &Message) -> Result<ControlAck, F
             let references = References::new(long.base, long.longest)?;
             references.write(long.team, long.request_id, long.text, Some(long.expires_at))
         })
-        .account(move |note| audit.record(event(note)))
+        .account(move |record| audit.record(record))
         .warnings(|words| say(&format!("wh: {words}")));
     waiting::block_on(async { Ok(sender.send(session, message).await) })?
         .map_err(|error| failure(&place, &how.member, message, error))
-}
-
-fn event(note: &Note<'_>) -> Event {
-    let act = match note.step {
-        Step::Request => Act::Request,
-        Step::Retry => Act::Retry,
-        Step::Ack => Act::Ack,
-        Step::Duplicate => Act::Duplicate,
-        Step::Failure => Act::Failure,
-        Step::Timeout => Act::Timeout,
-    };
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    let mut event = Event::new(act, Some(note.kind), note.key, note.at);
-    event.sender = Some(note.sender.to_owned());
-    event.result = note.result;
-    event.duplicate = note.duplicate;
-    event.retry_count = note.retry_count;
-    event.retry_of = owned(note.retry_of);
-    event.bytes = note.bytes;
-    event.error = owned(note.error);
-    event.detail = owned(note.detail);
-    event.text = owned(note.text);
-    event
 }
 
 fn failure(place: &Place, member: &str, message: &Message, error: SendError) -> Failure {

@@ -14,7 +14,7 @@
 //!     Ok(Credential(token.trim().to_owned()))
 //! })
 //! .tries(ControlKind::Stdin, Tries { timeout: Duration::from_secs(5), retries: 3, ..Tries::default() })
-//! .account(|note| eprintln!("{:?} {} {:?}", note.step, note.key.request_id, note.result));
+//! .account(|record| eprintln!("{:?} {} {:?}", record.action, record.key.request_id, record.result));
 //!
 //! let message = Message::text("run the tests");
 //! let ack = sender.send("build", &message).await?;
@@ -29,12 +29,10 @@
 mod error;
 mod line;
 mod message;
-mod note;
 
 pub use error::{SendError, may_come_again};
 pub use line::{Line, LineError};
 pub use message::{Message, Tries, Wish, new_request_id};
-pub use note::{Note, Step};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,8 +42,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use wh_wire::socket::{
-    CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey,
-    ControlKind, ControlRequest, ControlResult, ControlStdin, Credential, Meta, Seen, VERSION,
+    AuditAction, AuditRecord, CONTROL_VERSION, Capabilities, ContentRef, ControlAck, ControlAction, ControlAnswer,
+    ControlContent, ControlKey, ControlKind, ControlRequest, ControlStdin, Credential, Meta, Seen, VERSION,
 };
 
 /// How much of a text in a file stands in the message itself, in characters.
@@ -71,7 +69,7 @@ pub struct LongText<'a> {
 type Prove = dyn Fn(&str) -> Result<Credential, String> + Send + Sync;
 type Show = dyn Fn() -> Vec<Credential> + Send + Sync;
 type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
-type Tell = dyn Fn(&Note<'_>) + Send + Sync;
+type RecordAudit = dyn Fn(AuditRecord) + Send + Sync;
 type Warn = dyn Fn(&str) + Send + Sync;
 
 /// Somebody who sends. Each message has a connection of its own, so several may be under way at once.
@@ -81,7 +79,7 @@ pub struct Sender {
     prove: Box<Prove>,
     show: Box<Show>,
     write: Option<Box<Write>>,
-    tell: Box<Tell>,
+    audit: Box<RecordAudit>,
     warn: Box<Warn>,
     tries: BTreeMap<ControlKind, Tries>,
 }
@@ -107,7 +105,7 @@ impl Sender {
             prove: Box::new(prove),
             show: Box::new(Vec::new),
             write: None,
-            tell: Box::new(|_| {}),
+            audit: Box::new(|_| {}),
             warn: Box::new(|_| {}),
             tries: BTreeMap::new(),
         }
@@ -134,10 +132,10 @@ impl Sender {
         self
     }
 
-    /// Is told everything that happens to messages, in its order. It should not take long.
+    /// Receives an audit record of each thing that happens to a message, in order. It should not take long.
     #[must_use]
-    pub fn account(mut self, tell: impl Fn(&Note<'_>) + Send + Sync + 'static) -> Self {
-        self.tell = Box::new(tell);
+    pub fn account(mut self, audit: impl Fn(AuditRecord) + Send + Sync + 'static) -> Self {
+        self.audit = Box::new(audit);
         self
     }
 
@@ -200,8 +198,8 @@ impl Course<'_> {
         let before = self.sent;
         let outcome = self.pass(patience).await;
         match &outcome {
-            Ok(ack) => self.note_ack(ack),
-            Err(error) => self.note_error(error, self.sent > before),
+            Ok(ack) => self.audit_ack(ack),
+            Err(error) => self.audit_error(error, self.sent > before),
         }
         outcome
     }
@@ -211,7 +209,7 @@ impl Course<'_> {
         let (mut line, ready) = tokio::time::timeout(patience, self.prepare()).await.map_err(late(false))??;
         let payload = ready.request.encode();
         let credential = ready.credential.clone();
-        self.note_sent(&ready);
+        self.audit_sent(&ready);
         self.ready = Some(ready);
         self.sent += 1;
         let asked = line.ask("control", payload, Some(credential));
@@ -318,66 +316,36 @@ impl Course<'_> {
         }
     }
 
-    fn note(&self, step: Step) -> Note<'_> {
-        Note {
-            at: SystemTime::now(),
-            step,
-            kind: self.message.wish.kind(),
-            key: &self.key,
-            sender: &self.sender.member,
-            retry_count: None,
-            retry_of: None,
-            bytes: None,
-            text: None,
-            result: None,
-            duplicate: None,
-            error: None,
-            detail: None,
-        }
+    fn audit_record(&self, action: AuditAction) -> AuditRecord {
+        let mut record = AuditRecord::new(action, Some(self.message.wish.kind()), &self.key, SystemTime::now());
+        record.sender = Some(self.sender.member.clone());
+        record
     }
 
-    fn note_sent(&self, ready: &Ready) {
-        let mut note = self.note(if self.sent == 0 { Step::Request } else { Step::Retry });
-        note.retry_count = Some(self.sent);
-        note.retry_of = self.message.retry_of.as_deref();
-        if let ControlAction::Stdin(stdin) = &ready.request.action {
-            match &stdin.content {
-                ControlContent::Inline(text) => {
-                    note.bytes = Some(text.len() as u64);
-                    note.text = Some(text);
-                }
-                ControlContent::Reference(reference) => note.bytes = Some(reference.size_bytes),
-            }
-        }
-        (self.sender.tell)(&note);
+    fn audit_sent(&self, ready: &Ready) {
+        let action = if self.sent == 0 { AuditAction::Request } else { AuditAction::Retry };
+        let mut record = self.audit_record(action).with_content(&ready.request.action);
+        record.retry_count = Some(self.sent);
+        record.retry_of.clone_from(&self.message.retry_of);
+        (self.sender.audit)(record);
     }
 
-    fn note_ack(&self, ack: &ControlAck) {
-        let mut note = self.note(Step::Ack);
-        note.result = Some(ack.result);
-        note.duplicate = Some(ack.duplicate);
-        (note.error, note.detail) = (ack.error.as_deref(), ack.detail.as_deref());
-        let more = match ack.result {
-            _ if ack.duplicate => Some(Step::Duplicate),
-            ControlResult::Ok => None,
-            ControlResult::Timeout => Some(Step::Timeout),
-            _ => Some(Step::Failure),
-        };
-        if let Some(step) = more {
-            (self.sender.tell)(&Note { step, ..note.clone() });
-        }
-        (self.sender.tell)(&note);
+    fn audit_ack(&self, ack: &ControlAck) {
+        let mut record = self.audit_record(AuditAction::Ack);
+        record.result = Some(ack.result);
+        record.duplicate = Some(ack.duplicate);
+        (record.error, record.detail) = (ack.error.clone(), ack.detail.clone());
+        record.with_outcome().for_each(|record| (self.sender.audit)(record));
     }
 
     /// `sent`: the message may have arrived all the same.
-    fn note_error(&self, error: &SendError, sent: bool) {
+    fn audit_error(&self, error: &SendError, sent: bool) {
         let timeout = matches!(error, SendError::Timeout { .. });
-        let words = error.to_string();
-        let mut note = self.note(if timeout { Step::Timeout } else { Step::Failure });
-        note.result = Some(error.result());
-        note.duplicate = (!sent).then_some(false);
-        note.error = Some(error.code());
-        note.detail = Some(&words);
-        (self.sender.tell)(&note);
+        let mut record = self.audit_record(if timeout { AuditAction::Timeout } else { AuditAction::Failure });
+        record.result = Some(error.result());
+        record.duplicate = (!sent).then_some(false);
+        record.error = Some(error.code().to_owned());
+        record.detail = Some(error.to_string());
+        (self.sender.audit)(record);
     }
 }

@@ -14,12 +14,12 @@ use wh_core::reason::Reason;
 use wh_core::request::{Request, RequestId};
 use wh_core::time::iso;
 use wh_wire::socket::{
-    COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities, ControlContent,
-    ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, ControlStdin, Credential, Failure,
-    LONGEST_LINE, Limits as SaidLimits, VERSION,
+    AuditAction, AuditRecord, COMMANDS, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities,
+    ControlContent, ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, ControlStdin, Credential,
+    Failure, LONGEST_LINE, Limits as SaidLimits, VERSION,
 };
 
-use super::audit::{Act, Audit, Event};
+use super::audit::Audit;
 use super::content_ref::References;
 use super::execute::{self, Order};
 use super::teams::{DEFAULT_TEAM, Teams};
@@ -92,12 +92,12 @@ impl Port for Controller {
     }
 
     fn refused_at_the_door(&self, error: &str, detail: &str) {
-        let mut event = Event::new(Act::Failure, None, &ControlKey::default(), SystemTime::now());
-        event.result = Some(ControlResult::Rejected);
-        event.duplicate = Some(false);
-        event.error = Some(error.to_owned());
-        event.detail = Some(detail.to_owned());
-        self.0.audit.record(event);
+        let mut record = AuditRecord::new(AuditAction::Failure, None, &ControlKey::default(), SystemTime::now());
+        record.result = Some(ControlResult::Rejected);
+        record.duplicate = Some(false);
+        record.error = Some(error.to_owned());
+        record.detail = Some(detail.to_owned());
+        self.0.audit.record(record);
     }
 
     fn refused_caller(&self, session: &Session, action: ControlKind, refusal: &CallerRefusal) {
@@ -107,12 +107,12 @@ impl Port for Controller {
             agent_id: session.agent_id(),
             request_id: String::new(),
         };
-        let mut event = Event::new(Act::Failure, Some(action), &key, SystemTime::now());
-        event.result = Some(ControlResult::Rejected);
-        event.duplicate = Some(false);
-        event.error = Some(refusal.reason().code().to_owned());
-        event.detail = Some(refusal.to_string());
-        self.0.audit.record(event);
+        let mut record = AuditRecord::new(AuditAction::Failure, Some(action), &key, SystemTime::now());
+        record.result = Some(ControlResult::Rejected);
+        record.duplicate = Some(false);
+        record.error = Some(refusal.reason().code().to_owned());
+        record.detail = Some(refusal.to_string());
+        self.0.audit.record(record);
     }
 
     fn teams_shown(&self, credentials: Vec<Credential>) -> BoxFuture<'_, BTreeSet<String>> {
@@ -189,24 +189,24 @@ impl Inner {
             let message = format!("wh failed before it did anything: {error}");
             Failure::new(wh_wire::socket::ErrorCode::InternalError, message)
         })?;
-        self.note_request(&request, &principal);
+        self.audit_request(&request, &principal);
         let verdict = self.decide(&request, &principal, &gate).await;
         let kind = request.action.kind();
-        self.note_verdict(&request, &principal, &verdict);
+        self.audit_verdict(&request, &principal, &verdict);
         Ok(verdict.ack(kind, &request.key, iso(SystemTime::now())))
     }
 
     fn misshapen(&self, problem: &ControlProblem) -> Result<ControlAck, Failure> {
         let now = SystemTime::now();
-        let mut event = Event::new(Act::Request, problem.kind, &problem.key, now);
-        event.sender.clone_from(&problem.sender);
-        self.audit.record(event.clone());
-        event.act = Act::Failure;
-        event.result = Some(problem.result());
-        event.duplicate = Some(false);
-        event.error = Some(problem.reason.code().to_owned());
-        event.detail = Some(problem.reason.to_string());
-        self.audit.record(event);
+        let mut record = AuditRecord::new(AuditAction::Request, problem.kind, &problem.key, now);
+        record.sender.clone_from(&problem.sender);
+        self.audit.record(record.clone());
+        record.action = AuditAction::Failure;
+        record.result = Some(problem.result());
+        record.duplicate = Some(false);
+        record.error = Some(problem.reason.code().to_owned());
+        record.detail = Some(problem.reason.to_string());
+        self.audit.record(record);
         problem.ack(iso(now)).ok_or_else(|| problem.failure())
     }
 
@@ -320,46 +320,29 @@ impl Inner {
         }
     }
 
-    fn note_request(&self, request: &ControlRequest, principal: &Principal) {
-        let act = if request.meta.retry_count.unwrap_or(0) > 0 { Act::Retry } else { Act::Request };
-        let mut event = self.event(act, request, principal);
-        event.retry_count = request.meta.retry_count;
-        event.retry_of.clone_from(&request.meta.retry_of);
-        if let ControlAction::Stdin(stdin) = &request.action {
-            match &stdin.content {
-                ControlContent::Inline(text) => {
-                    event.bytes = Some(text.len() as u64);
-                    event.text = Some(text.clone());
-                }
-                ControlContent::Reference(reference) => event.bytes = Some(reference.size_bytes),
-            }
-        }
-        self.audit.record(event);
+    fn audit_request(&self, request: &ControlRequest, principal: &Principal) {
+        let is_retry = request.meta.retry_count.unwrap_or(0) > 0;
+        let action = if is_retry { AuditAction::Retry } else { AuditAction::Request };
+        let mut record = self.audit_record(action, request, principal).with_content(&request.action);
+        record.retry_count = request.meta.retry_count;
+        record.retry_of.clone_from(&request.meta.retry_of);
+        self.audit.record(record);
     }
 
-    fn note_verdict(&self, request: &ControlRequest, principal: &Principal, verdict: &Verdict) {
-        let mut event = self.event(Act::Ack, request, principal);
-        event.result = Some(verdict.result);
-        event.duplicate = Some(verdict.duplicate);
-        event.error = verdict.reason.map(|reason| reason.code().to_owned());
-        event.detail.clone_from(&verdict.detail);
-        let more = match verdict.result {
-            _ if verdict.duplicate => Some(Act::Duplicate),
-            ControlResult::Ok => None,
-            ControlResult::Timeout => Some(Act::Timeout),
-            _ => Some(Act::Failure),
-        };
-        if let Some(act) = more {
-            self.audit.record(Event { act, ..event.clone() });
-        }
-        self.audit.record(event);
+    fn audit_verdict(&self, request: &ControlRequest, principal: &Principal, verdict: &Verdict) {
+        let mut record = self.audit_record(AuditAction::Ack, request, principal);
+        record.result = Some(verdict.result);
+        record.duplicate = Some(verdict.duplicate);
+        record.error = verdict.reason.map(|reason| reason.code().to_owned());
+        record.detail.clone_from(&verdict.detail);
+        record.with_outcome().for_each(|record| self.audit.record(record));
     }
 
-    fn event(&self, act: Act, request: &ControlRequest, principal: &Principal) -> Event {
-        let mut event = Event::new(act, Some(request.action.kind()), &request.key, SystemTime::now());
-        event.sender = Some(request.sender.clone());
-        event.by.clone_from(&principal.member);
-        event
+    fn audit_record(&self, action: AuditAction, request: &ControlRequest, principal: &Principal) -> AuditRecord {
+        let mut record = AuditRecord::new(action, Some(request.action.kind()), &request.key, SystemTime::now());
+        record.sender = Some(request.sender.clone());
+        record.by = principal.member.as_ref().map(ToString::to_string);
+        record
     }
 }
 

@@ -1,6 +1,7 @@
 //! The daemon's socket: one JSON object a line, a request and its answer, and lines of events for who subscribes.
 //! The envelope is that of the TUI control protocol; `docs/decisions/019` says what a message passes. Times are RFC 3339 in UTC.
 
+mod audit;
 mod capabilities;
 mod command;
 mod control;
@@ -8,6 +9,7 @@ mod envelope;
 mod stream;
 
 pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
+pub use audit::{AuditAction, AuditRecord};
 pub use capabilities::{Capabilities, ControlCapabilities, Limits};
 pub use command::{
     Attach, Attached, COMMANDS, Command, Created, Health, Join, Joined, List, Listed, ReceiptFound, ReceiptWanted,

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
+use wh_wire::socket::AuditRecord;
 
-use super::line::{self, Event};
-use super::{super::private, Options};
+use super::{super::private, Options, line};
 
 /// The log's file.
 #[derive(Debug)]
@@ -32,11 +32,11 @@ impl LogFile {
     }
 
     /// Appends these entries.
-    pub(super) fn append<'a>(&mut self, events: impl Iterator<Item = &'a Event>) -> io::Result<()> {
+    pub(super) fn append<'a>(&mut self, records: impl Iterator<Item = &'a AuditRecord>) -> io::Result<()> {
         let _lock = self.lock()?;
         let (mut written, mut buffer) = (self.current()?, Vec::new());
-        for event in events {
-            let line = line::entry(event, &self.options.source);
+        for record in records {
+            let line = line::entry(record, &self.options.source);
             let grown = written + (buffer.len() + line.len()) as u64;
             if grown > self.options.rotate_at && written + buffer.len() as u64 > 0 {
                 self.write(&buffer)?;

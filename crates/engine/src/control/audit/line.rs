@@ -1,11 +1,10 @@
-//! One entry of the log, and how it is written.
+//! Encodes an [`AuditRecord`] as a line of the log.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use wh_core::gate::MemberId;
-use wh_wire::socket::{ControlKey, ControlKind, ControlResult};
+use wh_wire::socket::{AuditAction, AuditRecord, ControlKey, ControlResult};
 
 use super::Texts;
 
@@ -38,118 +37,28 @@ pub(super) const KEYS: [(&str, &str); 22] = [
 /// Names come from strangers; so many characters of each are logged.
 const LONGEST_NAME: usize = 256;
 
-/// What is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
-    /// A message was sent, or came.
-    Request,
-    /// It was acknowledged.
-    Ack,
-    /// It was sent again.
-    Retry,
-    /// It was found to be a repetition.
-    Duplicate,
-    /// It came to nothing.
-    Failure,
-    /// Nothing was heard in time.
-    Timeout,
-    /// Entries were lost before this one.
-    Dropped,
-}
-
-impl Act {
-    /// As it is logged.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "control_request",
-            Self::Ack => "control_ack",
-            Self::Retry => "control_retry",
-            Self::Duplicate => "control_duplicate",
-            Self::Failure => "control_failure",
-            Self::Timeout => "control_timeout",
-            Self::Dropped => "audit_dropped",
-        }
+/// Truncates the text of a record to the part that is logged.
+pub(super) fn truncate_text(record: &mut AuditRecord, texts: Texts) {
+    match (texts, &record.text) {
+        (Texts::Omitted, _) => record.text = None,
+        (Texts::Beginning(bytes), Some(text)) => record.text = Some(beginning(text, bytes)),
+        (Texts::Beginning(_), None) | (Texts::Whole, _) => {}
     }
 }
 
-/// One entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// When.
-    pub at: SystemTime,
-    /// What.
-    pub act: Act,
-    /// About what kind of message.
-    pub kind: Option<ControlKind>,
-    /// Which message, to which session.
-    pub key: ControlKey,
-    /// Who says that it is theirs.
-    pub sender: Option<String>,
-    /// Who was proven to have sent it.
-    pub by: Option<MemberId>,
-    /// How it ended, if it has.
-    pub result: Option<ControlResult>,
-    /// Whether it was a repetition, if that is known.
-    pub duplicate: Option<bool>,
-    /// How often it was sent before.
-    pub retry_count: Option<u64>,
-    /// The request id of the message that it replaces.
-    pub retry_of: Option<String>,
-    /// The length of its text.
-    pub bytes: Option<u64>,
-    /// How many.
-    pub count: Option<u64>,
-    /// Why not, in a word.
-    pub error: Option<String>,
-    /// In words.
-    pub detail: Option<String>,
-    /// Its text. It is kept, and logged, only as far as [`Texts`] allows.
-    pub text: Option<String>,
+/// The record that stands for records that were lost.
+pub(super) fn dropped(count: u64, at: SystemTime) -> AuditRecord {
+    let error = Some("entries were lost: the queue was full, or the file could not be written".to_owned());
+    let record = AuditRecord::new(AuditAction::Dropped, None, &ControlKey::default(), at);
+    AuditRecord { count: Some(count), error, ..record }
 }
 
-impl Event {
-    /// An entry about this message, with nothing more to say.
-    pub fn new(act: Act, kind: Option<ControlKind>, key: &ControlKey, at: SystemTime) -> Self {
-        Self {
-            at,
-            act,
-            kind,
-            key: key.clone(),
-            sender: None,
-            by: None,
-            result: None,
-            duplicate: None,
-            retry_count: None,
-            retry_of: None,
-            bytes: None,
-            count: None,
-            error: None,
-            detail: None,
-            text: None,
-        }
-    }
-
-    /// Lets go of what is not logged of its text.
-    pub(super) fn shorten(&mut self, texts: Texts) {
-        match (texts, &self.text) {
-            (Texts::Omitted, _) => self.text = None,
-            (Texts::Beginning(bytes), Some(text)) => self.text = Some(beginning(text, bytes)),
-            (Texts::Beginning(_), None) | (Texts::Whole, _) => {}
-        }
-    }
-
-    pub(super) fn dropped(count: u64, at: SystemTime) -> Self {
-        let error = Some("entries were lost: the queue was full, or the file could not be written".to_owned());
-        Self { count: Some(count), error, ..Self::new(Act::Dropped, None, &ControlKey::default(), at) }
-    }
-
-    fn level(&self) -> &'static str {
-        match (self.act, self.result) {
-            (Act::Dropped, _) | (_, Some(ControlResult::InternalError)) => "error",
-            (Act::Failure | Act::Timeout, _) => "warn",
-            (_, None | Some(ControlResult::Ok)) => "info",
-            _ => "warn",
-        }
+fn level(record: &AuditRecord) -> &'static str {
+    match (record.action, record.result) {
+        (AuditAction::Dropped, _) | (_, Some(ControlResult::InternalError)) => "error",
+        (AuditAction::Failure | AuditAction::Timeout, _) => "warn",
+        (_, None | Some(ControlResult::Ok)) => "info",
+        _ => "warn",
     }
 }
 
@@ -205,30 +114,30 @@ struct Entry<'a> {
 }
 
 /// An entry as a line.
-pub(super) fn entry(event: &Event, source: &str) -> Vec<u8> {
+pub(super) fn entry(record: &AuditRecord, source: &str) -> Vec<u8> {
     line(&Entry {
         v: 1,
         k: "e",
-        ts: time(event.at),
-        lv: event.level(),
+        ts: time(record.at),
+        lv: level(record),
         src: source,
-        act: event.act.as_str(),
-        team: short(&event.key.team),
-        sid: short(&event.key.session_id),
-        aid: short(&event.key.agent_id),
-        snd: event.sender.as_deref().map(short),
-        by: event.by.as_ref().map(|by| short(&by.to_string())),
-        target: event.kind.map(|kind| format!("control_{}", kind.as_str())),
-        rid: short(&event.key.request_id),
-        res: event.result.map(ControlResult::as_str),
-        dup: event.duplicate,
-        rtr: event.retry_count,
-        rof: event.retry_of.as_deref().map(short),
-        len: event.bytes,
-        cnt: event.count,
-        err: event.error.as_deref().map(short),
-        det: event.detail.as_deref().map(|detail| beginning(detail, 4 * LONGEST_NAME)),
-        msg: event.text.as_deref(),
+        act: record.action.as_str(),
+        team: short(&record.key.team),
+        sid: short(&record.key.session_id),
+        aid: short(&record.key.agent_id),
+        snd: record.sender.as_deref().map(short),
+        by: record.by.as_deref().map(short),
+        target: record.kind.map(|kind| format!("control_{}", kind.as_str())),
+        rid: short(&record.key.request_id),
+        res: record.result.map(ControlResult::as_str),
+        dup: record.duplicate,
+        rtr: record.retry_count,
+        rof: record.retry_of.as_deref().map(short),
+        len: record.bytes,
+        cnt: record.count,
+        err: record.error.as_deref().map(short),
+        det: record.detail.as_deref().map(|detail| beginning(detail, 4 * LONGEST_NAME)),
+        msg: record.text.as_deref(),
     })
 }
 

@@ -10,7 +10,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use line::{Act, Event};
 pub use read::{Filter, Reading, Record, read};
 
 use std::collections::VecDeque;
@@ -19,6 +18,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
+
+use wh_wire::socket::AuditRecord;
 
 use file::LogFile;
 
@@ -74,7 +75,7 @@ struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<AuditRecord>,
     depth: usize,
     /// Entries that were queued, and entries that the thread is done with.
     queued: u64,
@@ -104,15 +105,15 @@ impl Audit {
         Ok(Self { queue, texts, thread: Some(thread) })
     }
 
-    /// Enters an event. Never waits for the disk, and keeps no more of the text than is logged.
-    pub fn record(&self, mut event: Event) {
-        event.shorten(self.texts);
+    /// Enters a record. Never waits for the disk, and keeps no more of the text than is logged.
+    pub fn record(&self, mut record: AuditRecord) {
+        line::truncate_text(&mut record, self.texts);
         let mut state = self.queue.lock();
         if state.waiting.len() >= state.depth {
             state.lost += 1;
             state.untold += 1;
         } else {
-            state.waiting.push_back(event);
+            state.waiting.push_back(record);
             state.queued += 1;
             self.queue.more.notify_one();
         }
@@ -156,18 +157,18 @@ fn keep(queue: &Queue, mut file: LogFile) {
         while state.waiting.is_empty() && !state.closed {
             state = queue.more.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let (events, untold) = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.untold));
+        let (records, untold) = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.untold));
         let closed = state.closed;
         drop(state);
-        if events.is_empty() && untold == 0 {
+        if records.is_empty() && untold == 0 {
             if closed {
                 return;
             }
             continue;
         }
-        let count = events.len() as u64;
-        let dropped = (untold > 0).then(|| Event::dropped(untold, SystemTime::now()));
-        let written = file.append(events.iter().chain(&dropped));
+        let count = records.len() as u64;
+        let dropped = (untold > 0).then(|| line::dropped(untold, SystemTime::now()));
+        let written = file.append(records.iter().chain(&dropped));
         let mut state = queue.lock();
         state.done += count;
         if let Err(error) = written {

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
 use serde_json::{Value, json};
-use wh_core::gate::MemberId;
-use wh_wire::socket::{ControlKey, ControlKind, ControlResult};
+use wh_wire::socket::{AuditAction, ControlKey, ControlKind, ControlResult};
 
 use super::*;
 
@@ -16,14 +15,14 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_771_622_100 + seconds)
 }
 
-fn event(act: Act, request_id: &str, seconds: u64) -> Event {
+fn record(action: AuditAction, request_id: &str, seconds: u64) -> AuditRecord {
     let key = ControlKey {
         team: "crew".to_owned(),
         session_id: "s1".to_owned(),
         agent_id: "codex:s1".to_owned(),
         request_id: request_id.to_owned(),
     };
-    Event::new(act, Some(ControlKind::Stdin), &key, at(seconds))
+    AuditRecord::new(action, Some(ControlKind::Stdin), &key, at(seconds))
 }
 
 fn options() -> Options {
@@ -44,16 +43,16 @@ fn an_entry_has_short_keys_that_the_header_explains_and_every_field_of_the_proto
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log/control.jsonl");
     let audit = Audit::open(&path, options()).unwrap();
-    let ack = Event {
+    let ack = AuditRecord {
         sender: Some("ada".to_owned()),
-        by: Some(MemberId { team: "crew".to_owned(), member: "ada".to_owned() }),
+        by: Some("ada@crew".to_owned()),
         result: Some(ControlResult::NotFound),
         duplicate: Some(false),
         text: Some("a secret".to_owned()),
         bytes: Some(8),
-        ..event(Act::Ack, "r1", 0)
+        ..record(AuditAction::Ack, "r1", 0)
     };
-    audit.record(Event { retry_of: Some("r0".to_owned()), ..event(Act::Request, "r1", 0) });
+    audit.record(AuditRecord { retry_of: Some("r0".to_owned()), ..record(AuditAction::Request, "r1", 0) });
     audit.record(ack);
     assert!(audit.flush(PATIENCE));
     let lines = written(&path);
@@ -84,7 +83,7 @@ fn a_text_is_logged_only_as_far_as_wished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.jsonl");
         let audit = Audit::open(&path, Options { texts, ..options() }).unwrap();
-        audit.record(Event { text: Some("größe\nmehr".to_owned()), ..event(Act::Request, "r1", 0) });
+        audit.record(AuditRecord { text: Some("größe\nmehr".to_owned()), ..record(AuditAction::Request, "r1", 0) });
         drop(audit);
         written(&path)[1]["msg"].clone()
     };
@@ -103,11 +102,11 @@ fn what_is_not_logged_of_a_text_does_not_wait_for_the_disk_either() {
         let lock = File::open(format!("{}.lock", path.display())).unwrap();
         let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
         // The thread takes the first, and waits with it for the lock; the second stays in the queue.
-        audit.record(event(Act::Request, "r1", 0));
+        audit.record(record(AuditAction::Request, "r1", 0));
         while !audit.queue.lock().waiting.is_empty() {
             std::thread::yield_now();
         }
-        audit.record(Event { text: Some("x".repeat(1 << 20)), ..event(Act::Request, "r2", 0) });
+        audit.record(AuditRecord { text: Some("x".repeat(1 << 20)), ..record(AuditAction::Request, "r2", 0) });
         let kept = audit.queue.lock().waiting[0].text.as_ref().map_or(0, String::capacity);
         drop(lock);
         kept
@@ -122,8 +121,8 @@ fn names_of_strangers_neither_break_a_line_nor_fill_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
     let audit = Audit::open(&path, options()).unwrap();
-    audit.record(event(Act::Request, "r\n{\"k\":\"h\"}", 0));
-    audit.record(event(Act::Request, &"x".repeat(1 << 20), 0));
+    audit.record(record(AuditAction::Request, "r\n{\"k\":\"h\"}", 0));
+    audit.record(record(AuditAction::Request, &"x".repeat(1 << 20), 0));
     drop(audit);
     let lines = written(&path);
     assert_eq!((lines.len(), &lines[1]["rid"]), (3, &json!("r\n{\"k\":\"h\"}")));
@@ -135,12 +134,12 @@ fn a_reader_finds_by_every_field_and_expands_the_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
     let audit = Audit::open(&path, options()).unwrap();
-    audit.record(Event { sender: Some("ada".to_owned()), ..event(Act::Request, "r1", 0) });
-    audit.record(Event { result: Some(ControlResult::NotLive), ..event(Act::Ack, "r1", 1) });
-    let mut other = event(Act::Request, "r2", 2);
+    audit.record(AuditRecord { sender: Some("ada".to_owned()), ..record(AuditAction::Request, "r1", 0) });
+    audit.record(AuditRecord { result: Some(ControlResult::NotLive), ..record(AuditAction::Ack, "r1", 1) });
+    let mut other = record(AuditAction::Request, "r2", 2);
     (other.key.team, other.key.session_id) = ("others".to_owned(), "s2".to_owned());
     audit.record(other);
-    audit.record(event(Act::Timeout, "r3", 3));
+    audit.record(record(AuditAction::Timeout, "r3", 3));
     drop(audit);
     let some = |text: &str| Some(text.to_owned());
     let by = |filter: Filter| ids(&path, &filter);
@@ -183,17 +182,17 @@ fn a_torn_line_costs_only_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
     let first = Audit::open(&path, options()).unwrap();
-    first.record(event(Act::Request, "r1", 0));
+    first.record(record(AuditAction::Request, "r1", 0));
     assert!(first.flush(PATIENCE));
     let tear = || OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"v\":1,\"k\":\"e\",\"ri").unwrap();
     tear();
     let reading = read(&path, &Filter::default()).unwrap();
     assert_eq!((reading.records.len(), reading.unreadable), (1, 1));
     // The one that has it open goes on on a line of its own, and so does one that opens it anew.
-    first.record(event(Act::Request, "r2", 1));
+    first.record(record(AuditAction::Request, "r2", 1));
     drop(first);
     tear();
-    Audit::open(&path, options()).unwrap().record(event(Act::Request, "r3", 2));
+    Audit::open(&path, options()).unwrap().record(record(AuditAction::Request, "r3", 2));
     assert_eq!(ids(&path, &Filter::default()), ["r1", "r2", "r3"]);
     assert_eq!(read(&path, &Filter::default()).unwrap().unreadable, 2);
 }
@@ -204,7 +203,7 @@ fn a_log_that_has_grown_is_put_aside_and_the_oldest_go() {
     let path = folder.path().join("control.jsonl");
     let audit = Audit::open(&path, Options { rotate_at: 2000, keep: 2, ..options() }).unwrap();
     for number in 0..50 {
-        audit.record(event(Act::Request, &format!("r{number}"), number));
+        audit.record(record(AuditAction::Request, &format!("r{number}"), number));
         assert!(audit.flush(PATIENCE));
     }
     let mut names: Vec<String> =
@@ -232,7 +231,7 @@ fn two_who_write_to_the_same_log_lose_nothing_when_it_is_put_aside() {
         for (name, audit) in [("a", &one), ("b", &other)] {
             scope.spawn(move || {
                 for number in 0..200 {
-                    audit.record(event(Act::Request, &format!("{name}{number}"), number));
+                    audit.record(record(AuditAction::Request, &format!("{name}{number}"), number));
                     assert!(audit.flush(PATIENCE));
                 }
             });
@@ -256,7 +255,7 @@ fn what_finds_the_queue_full_is_counted_and_the_log_says_so() {
     let lock = File::open(format!("{}.lock", path.display())).unwrap();
     let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
     for number in 0..100 {
-        audit.record(event(Act::Request, &format!("r{number}"), number));
+        audit.record(record(AuditAction::Request, &format!("r{number}"), number));
     }
     let lost = audit.lost();
     assert!((80..=90).contains(&lost), "{lost}");
@@ -276,11 +275,11 @@ fn what_cannot_be_written_is_counted_and_told_when_it_can_be_again() {
     let audit = Audit::open(&path, options()).unwrap();
     let away = folder.path().join("away");
     fs::rename(path.parent().unwrap(), &away).unwrap();
-    audit.record(event(Act::Request, "r1", 0));
+    audit.record(record(AuditAction::Request, "r1", 0));
     assert!(audit.flush(PATIENCE));
     assert_eq!(audit.lost(), 1);
     fs::rename(&away, path.parent().unwrap()).unwrap();
-    audit.record(event(Act::Request, "r2", 1));
+    audit.record(record(AuditAction::Request, "r2", 1));
     drop(audit);
     let reading = read(&path, &Filter::default()).unwrap();
     assert_eq!(reading.records[0].text("request_id"), Some("r2"));

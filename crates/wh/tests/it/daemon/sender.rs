@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use serde_json::{Value, json};
-use wh_client::sender::{Message, Sender, Step, Tries};
+use wh_client::sender::{Message, Sender, Tries};
 use wh_testkit::{PATIENCE, eventually, process, tools};
-use wh_wire::socket::{ControlKind, ControlResult, Credential};
+use wh_wire::socket::{AuditAction, ControlKind, ControlResult, Credential};
 
 use super::shells::{enter, shell};
 use super::{House, stdin, with};
@@ -460,7 +460,7 @@ fn a_program_sends_without_the_binary() {
     let house = House::new();
     let session = house.demo("a", 0);
     let credentials = house.root().join("config/wheelhouse/teams");
-    let notes: Arc<Mutex<Vec<(Step, String)>>> = Arc::default();
+    let notes: Arc<Mutex<Vec<(AuditAction, String)>>> = Arc::default();
     let tells = Arc::clone(&notes);
     let sender = Sender::new(house.socket(), "local", move |team| {
         let file = credentials.join(team).join("credentials/local.token");
@@ -468,7 +468,7 @@ fn a_program_sends_without_the_binary() {
         Ok(Credential(token.trim().to_owned()))
     })
     .tries(ControlKind::Stdin, Tries { timeout: Duration::from_secs(30), ..Tries::default() })
-    .account(move |note| tells.lock().unwrap().push((note.step, note.key.agent_id.clone())));
+    .account(move |record| tells.lock().unwrap().push((record.action, record.key.agent_id)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let message = Message::text("hello from a program");
     let send = || runtime.block_on(sender.send("a", &message)).unwrap();
@@ -479,8 +479,9 @@ fn a_program_sends_without_the_binary() {
     let said =
         house.chats(&session).iter().filter(|(from, text)| from != "demo" && text == "hello from a program").count();
     assert_eq!(said, 1);
-    let steps: Vec<Step> = notes.lock().unwrap().iter().map(|(step, _)| *step).collect();
-    assert_eq!(steps, [Step::Request, Step::Ack, Step::Request, Step::Duplicate, Step::Ack]);
+    let actions: Vec<AuditAction> = notes.lock().unwrap().iter().map(|(action, _)| *action).collect();
+    let (request, ack) = (AuditAction::Request, AuditAction::Ack);
+    assert_eq!(actions, [request, ack, request, AuditAction::Duplicate, ack]);
     assert!(notes.lock().unwrap().iter().all(|(_, agent)| *agent == session.agent_id));
 }
 
