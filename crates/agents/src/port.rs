@@ -9,10 +9,11 @@ mod surroundings;
 
 use std::pin::Pin;
 
-pub use agent::{Agent, AgentFacts, Installation, Kept, Login, ManageError, Readiness};
+pub use agent::{Agent, AgentFacts, Installation, Kept, ManageError, Readiness};
 pub use harness::{Force, Harness, Inside, Reports, Unheard};
 pub use start::{ALLOW_SKIPPING, Resume, Start, StartError};
 pub use surroundings::Surroundings;
+pub use wh_core::space::roster::LoginState;
 
 /// A future that can be asked for through a `dyn` port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

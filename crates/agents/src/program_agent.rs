@@ -10,7 +10,7 @@ use wh_pipe::Launch;
 use crate::manage::run::run;
 use crate::manage::{self, LoginWay};
 use crate::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, Login, ManageError, Readiness, Start, StartError,
+    Agent, AgentFacts, BoxFuture, Harness, Installation, Kept, LoginState, ManageError, Readiness, Start, StartError,
     Surroundings,
 };
 use crate::table::management::{Inquiry, LOG_OUT_BY_HAND, LogIn, LogOut, LoginCheck, McpSwitch, Source, StillLoggedIn};
@@ -58,23 +58,23 @@ impl ProgramAgent {
         Inquiry { entry: &self.entry, launch, here }
     }
 
-    async fn login(&self, launch: &Launch, here: &Surroundings) -> Login {
+    async fn login(&self, launch: &Launch, here: &Surroundings) -> LoginState {
         if let Some(name) = first_set(here, self.management.login_variables) {
-            return Login::Yes { account: Some(name.to_owned()) };
+            return LoginState::Yes { account: Some(name.to_owned()) };
         }
         let status = &self.entry.account.status;
         if !status.is_empty() {
             return match run(launch, status).await {
-                Ok(said) if said.success => Login::Yes { account: None },
-                Ok(_) => Login::No,
-                Err(_) => Login::Unknown,
+                Ok(said) if said.success => LoginState::Yes { account: None },
+                Ok(_) => LoginState::No,
+                Err(_) => LoginState::Unknown,
             };
         }
         let Some(launch) = self.commanded(launch.clone(), here) else {
-            return self.management.behind.as_ref().map_or(Login::Unknown, |behind| behind.login(here));
+            return self.management.behind.as_ref().map_or(LoginState::Unknown, |behind| behind.login(here));
         };
         match self.management.login {
-            LoginCheck::Unknown => Login::Unknown,
+            LoginCheck::Unknown => LoginState::Unknown,
             LoginCheck::Files(read) => read(here),
             LoginCheck::Asked(ask) => ask(self.inquiry(&launch, here)).await,
         }
@@ -137,13 +137,13 @@ impl Agent for ProgramAgent {
             let Entry { program, version, log_in, .. } = &*self.entry;
             let Some(launch) = program.within(here) else {
                 let hint = Some(program.hint());
-                return Readiness { installation: Installation::Missing, login: Login::Unknown, hint };
+                return Readiness { installation: Installation::Missing, login: LoginState::Unknown, hint };
             };
             let here = program.around(here);
             let printed = async { if version.is_empty() { None } else { run(&launch, version).await.ok() } };
             let (said, login) = tokio::join!(printed, self.login(&launch, &here));
             let version = said.and_then(|said| (self.management.version)(&said));
-            let hint = (login == Login::No).then(|| log_in.clone());
+            let hint = (login == LoginState::No).then(|| log_in.clone());
             let path = launch.program.into();
             Readiness { installation: Installation::Installed { path, version }, login, hint }
         })
@@ -298,11 +298,11 @@ mod tests {
         }
         let agent = agent(Protocol::Acp, &["claude-agent-acp"]);
         let own = Launch::new("claude-agent-acp");
-        assert_eq!(agent.login(&own, &here).await, Login::Unknown);
+        assert_eq!(agent.login(&own, &here).await, LoginState::Unknown);
         std::fs::create_dir(home.path().join(".claude")).unwrap();
         std::fs::write(home.path().join(".claude/.credentials.json"), "{}").unwrap();
-        assert_eq!(agent.login(&own, &here).await, Login::Yes { account: None });
+        assert_eq!(agent.login(&own, &here).await, LoginState::Yes { account: None });
         here.environment.insert("ANTHROPIC_API_KEY".into(), Some("k".into()));
-        assert_eq!(agent.login(&own, &here).await, Login::Yes { account: Some("ANTHROPIC_API_KEY".to_owned()) });
+        assert_eq!(agent.login(&own, &here).await, LoginState::Yes { account: Some("ANTHROPIC_API_KEY".to_owned()) });
     }
 }

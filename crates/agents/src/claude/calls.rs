@@ -7,7 +7,8 @@ use wh_core::space::harness::Call;
 use super::protocol::ClaudeProtocol;
 use super::{LOG_IN, TITLE, manage};
 use crate::driver::{Now, Step, Steps};
-use crate::port::Login;
+use crate::manage::login_words;
+use crate::port::LoginState;
 
 /// The calls that it understands.
 pub(super) const CALLS: [&str; 7] = ["status", "clear", "compact", "restart", "mcp", "context", "rewind"];
@@ -66,11 +67,11 @@ impl ClaudeProtocol {
         async move {
             let login = match launch {
                 Some(launch) => manage::login(&launch).await,
-                None => Login::Unknown,
+                None => LoginState::Unknown,
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
             let chosen = format!("model {}, mode {}", choice(model), choice(mode));
-            Ok(Value::String([name, login.words(LOG_IN), chosen].join("\n")))
+            Ok(Value::String([name, login_words(&login, LOG_IN), chosen].join("\n")))
         }
     }
 }

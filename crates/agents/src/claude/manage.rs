@@ -7,14 +7,14 @@ use wh_pipe::Launch;
 use super::history;
 use crate::manage::claude;
 use crate::manage::run::{self, run};
-use crate::port::{Kept, Login, ManageError};
+use crate::port::{Kept, LoginState, ManageError};
 use crate::table::management::Inquiry;
 
 /// Runs `claude auth status`.
-pub(crate) async fn login(launch: &Launch) -> Login {
+pub(crate) async fn login(launch: &Launch) -> LoginState {
     match run(launch, &["auth", "status"]).await {
         Ok(said) => claude::status(&said.out),
-        Err(_) => Login::Unknown,
+        Err(_) => LoginState::Unknown,
     }
 }
 

@@ -7,8 +7,8 @@ use wh_wire::codex::{self as wire, McpServer};
 use super::protocol::{Busy, CodexProtocol, Tag, is_unknown, place};
 use super::{LOG_IN, TITLE, manage};
 use crate::driver::{Now, Step, Steps};
-use crate::manage::codex;
 use crate::manage::run::run;
+use crate::manage::{codex, login_words};
 use crate::port::Surroundings;
 use crate::rpc::{self, Frame};
 
@@ -69,7 +69,7 @@ impl CodexProtocol {
             };
             let choice = |value: Option<String>| value.unwrap_or_else(|| "of its own".to_owned());
             let chosen = format!("model {}, mode {}", choice(model), choice(mode));
-            Ok(json!([name, login.words(LOG_IN), chosen].join("\n")))
+            Ok(json!([name, login_words(&login, LOG_IN), chosen].join("\n")))
         }
     }
 

@@ -10,7 +10,7 @@ use wh_wire::codex as wire;
 
 use crate::manage::run::{self, run};
 use crate::manage::{LoginWay, codex};
-use crate::port::{Kept, Login, ManageError, Surroundings};
+use crate::port::{Kept, LoginState, ManageError, Surroundings};
 use crate::rpc::{self, Frame, JsonRpc, RpcError};
 use crate::table::management::Inquiry;
 
@@ -19,12 +19,12 @@ const MOST: u64 = 100;
 
 /// Whether somebody is logged in. The command knows of its own login only; a provider of one's own needs another, or none,
 /// and that the app-server tells.
-pub(crate) async fn login(launch: &Launch, here: &Surroundings) -> Login {
+pub(crate) async fn login(launch: &Launch, here: &Surroundings) -> LoginState {
     let status = match run(launch, &["login", "status"]).await {
         Ok(said) => codex::status(&said.text()),
-        Err(_) => Login::Unknown,
+        Err(_) => LoginState::Unknown,
     };
-    if matches!(status, Login::Yes { .. }) {
+    if matches!(status, LoginState::Yes { .. }) {
         return status;
     }
     match ask(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref() {

@@ -23,7 +23,7 @@ use wh_core::space::harness::Named;
 use wh_core::space::roster::{Abilities, ModelCard};
 
 use crate::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, Login, ManageError, Readiness, Resume, Start, StartError,
+    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, Readiness, Resume, Start, StartError,
     Surroundings,
 };
 use character::{Character, Mode, Model, known, models, modes};
@@ -148,7 +148,7 @@ impl Agent for Demo {
     }
 
     fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
-        Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
+        Box::pin(async { Readiness { installation: Installation::BuiltIn, login: LoginState::NotNeeded, hint: None } })
     }
 
     fn models<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {

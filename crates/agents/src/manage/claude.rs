@@ -7,7 +7,7 @@ use serde_json::Value;
 use wh_core::space::roster::McpServer;
 
 use super::title;
-use crate::port::{Kept, Login};
+use crate::port::{Kept, LoginState};
 
 /// Lines of a conversation that are looked at for what it is about.
 const LINES: usize = 200;
@@ -16,15 +16,15 @@ const LINES: usize = 200;
 const LONGEST: usize = 4 * 1024 * 1024;
 
 /// `claude auth status`.
-pub(crate) fn status(said: &str) -> Login {
-    let Ok(status) = serde_json::from_str::<Value>(said) else { return Login::Unknown };
+pub(crate) fn status(said: &str) -> LoginState {
+    let Ok(status) = serde_json::from_str::<Value>(said) else { return LoginState::Unknown };
     match status["loggedIn"].as_bool() {
-        Some(false) => Login::No,
+        Some(false) => LoginState::No,
         Some(true) => {
             let account = ["email", "apiKeySource", "authMethod"].iter().find_map(|field| status[*field].as_str());
-            Login::Yes { account: account.map(str::to_owned) }
+            LoginState::Yes { account: account.map(str::to_owned) }
         }
-        None => Login::Unknown,
+        None => LoginState::Unknown,
     }
 }
 
@@ -85,13 +85,13 @@ mod tests {
 
     #[test]
     fn the_status_tells_who_is_logged_in() {
-        assert_eq!(status(include_str!("fixtures/claude-auth-no.txt")), Login::No);
-        let key = Login::Yes { account: Some("ANTHROPIC_API_KEY".to_owned()) };
+        assert_eq!(status(include_str!("fixtures/claude-auth-no.txt")), LoginState::No);
+        let key = LoginState::Yes { account: Some("ANTHROPIC_API_KEY".to_owned()) };
         assert_eq!(status(include_str!("fixtures/claude-auth.txt")), key);
         let person = r#"{"loggedIn": true, "authMethod": "claude.ai", "email": "a@b.c"}"#;
-        assert_eq!(status(person), Login::Yes { account: Some("a@b.c".to_owned()) });
+        assert_eq!(status(person), LoginState::Yes { account: Some("a@b.c".to_owned()) });
         for nonsense in ["", "error: unknown command 'auth'", "{}", "[]"] {
-            assert_eq!(status(nonsense), Login::Unknown);
+            assert_eq!(status(nonsense), LoginState::Unknown);
         }
     }
 

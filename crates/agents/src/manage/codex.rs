@@ -7,42 +7,42 @@ use wh_core::space::roster::{McpServer, ModelCard};
 use wh_wire::codex::Account;
 
 use super::title;
-use crate::port::{Kept, Login, Surroundings};
+use crate::port::{Kept, LoginState, Surroundings};
 
 /// `codex login status`. A key is shown in part; that is nobody's business.
-pub(crate) fn status(said: &str) -> Login {
+pub(crate) fn status(said: &str) -> LoginState {
     let line =
         |beginning: &str| said.lines().find_map(|line| Some(line.trim().strip_prefix(beginning)?.trim().to_owned()));
     if line("Not logged in").is_some() {
-        return Login::No;
+        return LoginState::No;
     }
     if line("API key configured").is_some() {
-        return Login::Yes { account: Some("an API key".to_owned()) };
+        return LoginState::Yes { account: Some("an API key".to_owned()) };
     }
     match line("Logged in using") {
         Some(how) => {
             let how = how.split(" - ").next().unwrap_or_default().trim();
-            Login::Yes { account: (!how.is_empty()).then(|| how.to_owned()) }
+            LoginState::Yes { account: (!how.is_empty()).then(|| how.to_owned()) }
         }
-        None => Login::Unknown,
+        None => LoginState::Unknown,
     }
 }
 
 /// What `account/read` and `config/read` say: a provider of one's own is paid by a variable, or by nothing.
-pub(crate) fn account(account: &Value, config: &Value, here: &Surroundings) -> Login {
+pub(crate) fn account(account: &Value, config: &Value, here: &Surroundings) -> LoginState {
     let Account { by, needed } = Account::read(account);
     if let Some(by) = by {
-        return Login::Yes { account: Some(by) };
+        return LoginState::Yes { account: Some(by) };
     }
     if needed {
-        return Login::No;
+        return LoginState::No;
     }
     let config = &config["config"];
     let provider = config["model_provider"].as_str().unwrap_or_default();
     match config["model_providers"][provider]["env_key"].as_str() {
-        Some(key) if here.variable(key).is_some() => Login::Yes { account: Some(key.to_owned()) },
-        Some(_) => Login::No,
-        None => Login::NotNeeded,
+        Some(key) if here.variable(key).is_some() => LoginState::Yes { account: Some(key.to_owned()) },
+        Some(_) => LoginState::No,
+        None => LoginState::NotNeeded,
     }
 }
 
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn the_status_tells_who_is_logged_in() {
-        assert_eq!(status("WARNING: something\nNot logged in"), Login::No);
-        assert_eq!(status("Logged in using ChatGPT"), Login::Yes { account: Some("ChatGPT".to_owned()) });
-        assert_eq!(status("Logged in using"), Login::Yes { account: None });
-        let key = Login::Yes { account: Some("an API key".to_owned()) };
+        assert_eq!(status("WARNING: something\nNot logged in"), LoginState::No);
+        assert_eq!(status("Logged in using ChatGPT"), LoginState::Yes { account: Some("ChatGPT".to_owned()) });
+        assert_eq!(status("Logged in using"), LoginState::Yes { account: None });
+        let key = LoginState::Yes { account: Some("an API key".to_owned()) };
         assert_eq!(status("Logged in using an API key - sk-pr***abc"), key, "no part of a key is shown");
         assert_eq!(status(include_str!("fixtures/codex-status-key.txt")), key);
         for nonsense in ["", "error: unrecognized subcommand 'login'"] {
-            assert_eq!(status(nonsense), Login::Unknown);
+            assert_eq!(status(nonsense), LoginState::Unknown);
         }
     }
 
@@ -120,17 +120,17 @@ mod tests {
         let nobody = json!({"account": null, "requiresOpenaiAuth": false});
         let config = json!({"config": {"model_provider": "lab", "model_providers": {"lab": {"env_key": "LAB_KEY"}}}});
         here.environment.insert("LAB_KEY".into(), Some("x".into()));
-        assert_eq!(account(&nobody, &config, &here), Login::Yes { account: Some("LAB_KEY".into()) });
+        assert_eq!(account(&nobody, &config, &here), LoginState::Yes { account: Some("LAB_KEY".into()) });
         assert_eq!(variable(&config).as_deref(), Some("LAB_KEY"));
         here.environment.insert("LAB_KEY".into(), None);
-        assert_eq!(account(&nobody, &config, &here), Login::No);
+        assert_eq!(account(&nobody, &config, &here), LoginState::No);
         let free = json!({"config": {"model_provider": "lab", "model_providers": {"lab": {}}}});
-        assert_eq!(account(&nobody, &free, &here), Login::NotNeeded);
+        assert_eq!(account(&nobody, &free, &here), LoginState::NotNeeded);
         assert_eq!((variable(&free), variable(&json!({}))), (None, None));
         let openai = json!({"account": null, "requiresOpenaiAuth": true});
-        assert_eq!(account(&openai, &config, &here), Login::No);
+        assert_eq!(account(&openai, &config, &here), LoginState::No);
         let person = json!({"account": {"type": "chatgpt", "email": "a@b.c"}, "requiresOpenaiAuth": true});
-        assert_eq!(account(&person, &config, &here), Login::Yes { account: Some("a@b.c".into()) });
+        assert_eq!(account(&person, &config, &here), LoginState::Yes { account: Some("a@b.c".into()) });
     }
 
     #[test]

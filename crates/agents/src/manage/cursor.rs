@@ -3,7 +3,7 @@
 use wh_core::space::roster::{McpServer, ModelCard};
 
 use super::run::run;
-use crate::port::Login;
+use crate::port::LoginState;
 use crate::table::management::Inquiry;
 
 /// `cursor-agent about`: a name and two or more spaces before each value. What is said of the version and of the person
@@ -19,19 +19,19 @@ pub(crate) fn about(said: &str) -> Vec<(String, String)> {
 }
 
 /// `cursor-agent status`, and the end of `cursor-agent login`.
-pub(crate) fn status(said: &str) -> Login {
+pub(crate) fn status(said: &str) -> LoginState {
     for line in said.lines().map(str::trim) {
         if let Some((_, who)) = line.split_once("Logged in as ") {
-            return Login::Yes { account: Some(who.trim().to_owned()).filter(|who| !who.is_empty()) };
+            return LoginState::Yes { account: Some(who.trim().to_owned()).filter(|who| !who.is_empty()) };
         }
         if line.contains("Not logged in") {
-            return Login::No;
+            return LoginState::No;
         }
         if line.contains("Logged in") {
-            return Login::Yes { account: None };
+            return LoginState::Yes { account: None };
         }
     }
-    Login::Unknown
+    LoginState::Unknown
 }
 
 /// `cursor-agent models`: `ID - NAME`, and after two spaces or more `(default)`, `(current)` or `(current, default)`. A
@@ -70,8 +70,8 @@ pub(crate) fn mcp(said: &str) -> Vec<McpServer> {
 }
 
 /// Runs `cursor-agent status`.
-pub(crate) async fn login(inquiry: Inquiry<'_>) -> Login {
-    run(inquiry.launch, &["status"]).await.map_or(Login::Unknown, |said| status(&said.text()))
+pub(crate) async fn login(inquiry: Inquiry<'_>) -> LoginState {
+    run(inquiry.launch, &["status"]).await.map_or(LoginState::Unknown, |said| status(&said.text()))
 }
 
 /// Runs `cursor-agent about`.
@@ -99,11 +99,11 @@ mod tests {
 
     #[test]
     fn the_status_tells_who_is_logged_in() {
-        let person = Login::Yes { account: Some("user@example.com".into()) };
+        let person = LoginState::Yes { account: Some("user@example.com".into()) };
         assert_eq!(status("\n ✓ Logged in as user@example.com\n"), person);
-        assert_eq!(status("Not logged in"), Login::No);
-        assert_eq!(status("✓ Logged in"), Login::Yes { account: None });
-        assert_eq!(status("command not found"), Login::Unknown);
+        assert_eq!(status("Not logged in"), LoginState::No);
+        assert_eq!(status("✓ Logged in"), LoginState::Yes { account: None });
+        assert_eq!(status("command not found"), LoginState::Unknown);
     }
 
     #[test]

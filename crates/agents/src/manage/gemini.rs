@@ -9,7 +9,7 @@ use wh_core::space::roster::McpServer;
 
 use super::run::run;
 use super::{is_there, time, title};
-use crate::port::{Kept, Login, ManageError, Surroundings};
+use crate::port::{Kept, LoginState, ManageError, Surroundings};
 use crate::table::management::Inquiry;
 
 /// Lines of a conversation that are looked at for what it is about.
@@ -46,7 +46,7 @@ fn json(path: &Path) -> Option<Value> {
 }
 
 /// Whether somebody is logged in: by the way that is set up, or that the environment chooses.
-pub(crate) fn login(here: &Surroundings) -> Login {
+pub(crate) fn login(here: &Surroundings) -> LoginState {
     let folder = folder(here);
     let settings = folder.as_ref().and_then(|folder| json(&folder.join("settings.json"))).unwrap_or_default();
     let chosen =
@@ -58,23 +58,23 @@ pub(crate) fn login(here: &Surroundings) -> Login {
         None if is_true("GOOGLE_GENAI_USE_VERTEXAI") => "vertex-ai".to_owned(),
         None => "gemini-api-key".to_owned(),
     };
-    let by = |account: &str| Login::Yes { account: Some(account.to_owned()) };
+    let by = |account: &str| LoginState::Yes { account: Some(account.to_owned()) };
     let set = |name: &str| here.variable(name).is_some() || named_in_file(here, name);
     match way.as_str() {
         "gemini-api-key" if set("GEMINI_API_KEY") => by("GEMINI_API_KEY"),
         "gemini-api-key" if is_there(folder.as_ref().map(|it| it.join("gemini-credentials.json"))) => by("an API key"),
-        "gemini-api-key" => Login::No,
+        "gemini-api-key" => LoginState::No,
         "vertex-ai" if set("GOOGLE_API_KEY") => by("GOOGLE_API_KEY"),
         "vertex-ai" if set("GOOGLE_CLOUD_PROJECT") && set("GOOGLE_CLOUD_LOCATION") => by("GOOGLE_CLOUD_PROJECT"),
-        "vertex-ai" => Login::No,
+        "vertex-ai" => LoginState::No,
         "oauth-personal" => {
             let file = |name: &str| folder.as_ref().map(|folder| folder.join(name));
             let accounts = file("google_accounts.json").and_then(|path| json(&path)).unwrap_or_default();
             let account = accounts["active"].as_str().map(str::to_owned);
             let there = is_there(file("oauth_creds.json")) || is_there(file("gemini-credentials.json"));
-            if there { Login::Yes { account } } else { Login::No }
+            if there { LoginState::Yes { account } } else { LoginState::No }
         }
-        _ => Login::Unknown,
+        _ => LoginState::Unknown,
     }
 }
 
@@ -201,8 +201,8 @@ mod tests {
         std::fs::write(file, text).unwrap();
     }
 
-    fn by(account: &str) -> Login {
-        Login::Yes { account: Some(account.to_owned()) }
+    fn by(account: &str) -> LoginState {
+        LoginState::Yes { account: Some(account.to_owned()) }
     }
 
     #[test]
@@ -210,24 +210,24 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut here = at(home.path());
         let set = |here: &mut Surroundings, name: &str| here.environment.insert(name.into(), Some("true".into()));
-        assert_eq!(login(&here), Login::No);
+        assert_eq!(login(&here), LoginState::No);
         set(&mut here, "GEMINI_API_KEY");
         assert_eq!(login(&here), by("GEMINI_API_KEY"));
         write(home.path(), ".gemini/settings.json", r#"{"security":{"auth":{"selectedType":"oauth-personal"}}}"#);
-        assert_eq!(login(&here), Login::No, "the key is not what is chosen");
+        assert_eq!(login(&here), LoginState::No, "the key is not what is chosen");
         write(home.path(), ".gemini/oauth_creds.json", "{}");
-        assert_eq!(login(&here), Login::Yes { account: None });
+        assert_eq!(login(&here), LoginState::Yes { account: None });
         write(home.path(), ".gemini/google_accounts.json", r#"{"active": "a@b.c"}"#);
         assert_eq!(login(&here), by("a@b.c"));
         write(home.path(), ".gemini/settings.json", r#"{"selectedAuthType":"vertex-ai"}"#);
-        assert_eq!(login(&here), Login::No);
+        assert_eq!(login(&here), LoginState::No);
         set(&mut here, "GOOGLE_CLOUD_PROJECT");
         set(&mut here, "GOOGLE_CLOUD_LOCATION");
         assert_eq!(login(&here), by("GOOGLE_CLOUD_PROJECT"));
         set(&mut here, "GOOGLE_API_KEY");
         assert_eq!(login(&here), by("GOOGLE_API_KEY"));
         write(home.path(), ".gemini/settings.json", r#"{"selectedAuthType":"cloud-shell"}"#);
-        assert_eq!(login(&here), Login::Unknown);
+        assert_eq!(login(&here), LoginState::Unknown);
     }
 
     #[test]
@@ -235,10 +235,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut here = at(home.path());
         here.environment.insert("GOOGLE_GENAI_USE_VERTEXAI".into(), Some("true".into()));
-        assert_eq!(login(&here), Login::No);
+        assert_eq!(login(&here), LoginState::No);
         here.environment.insert("GOOGLE_GENAI_USE_GCA".into(), Some("true".into()));
         write(home.path(), ".gemini/gemini-credentials.json", "x");
-        assert_eq!(login(&here), Login::Yes { account: None });
+        assert_eq!(login(&here), LoginState::Yes { account: None });
         here.environment.insert("GOOGLE_GENAI_USE_GCA".into(), None);
         here.environment.insert("GOOGLE_GENAI_USE_VERTEXAI".into(), None);
         assert_eq!(login(&here), by("an API key"));

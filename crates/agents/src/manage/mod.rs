@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use wh_core::space::roster::{LoginMethod, LogoutDone};
 pub use wh_pipe::Launch;
 
-use crate::port::{Login, ManageError, StartError};
+use crate::port::{LoginState, ManageError, StartError};
 
 /// How somebody logs in with an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,8 +105,18 @@ pub(crate) fn is_there(path: Option<PathBuf>) -> bool {
 }
 
 /// A login that shows by the file it is kept in.
-pub(crate) fn logged_in_by(file: Option<PathBuf>) -> Login {
-    if is_there(file) { Login::Yes { account: None } } else { Login::Unknown }
+pub(crate) fn logged_in_by(file: Option<PathBuf>) -> LoginState {
+    if is_there(file) { LoginState::Yes { account: None } } else { LoginState::Unknown }
+}
+
+/// A login state in words; `hint` says what to do in order to log in.
+pub(crate) fn login_words(login: &LoginState, hint: &str) -> String {
+    match login {
+        LoginState::Yes { .. } => login.words(),
+        LoginState::No => format!("{}: {hint}", login.words()),
+        LoginState::NotNeeded => "no login is needed for its provider".to_owned(),
+        LoginState::Unknown => "whether somebody is logged in is not known".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 use wh_core::space::roster::ModelCard;
 
-use crate::port::{Login, Surroundings};
+use crate::port::{LoginState, Surroundings};
 
 /// OpenCode keeps a file with an entry for each provider.
-pub(crate) fn login(here: &Surroundings) -> Login {
+pub(crate) fn login(here: &Surroundings) -> LoginState {
     let data = here.variable("XDG_DATA_HOME").map(PathBuf::from).or_else(|| here.home(".local/share"));
     let file = data.map(|data| data.join("opencode/auth.json"));
     let text = file.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(crate) fn login(here: &Surroundings) -> Login {
         .and_then(Value::as_object)
         .map(|all| all.keys().map(String::as_str).collect())
         .unwrap_or_default();
-    if names.is_empty() { Login::Unknown } else { Login::Yes { account: Some(names.join(", ")) } }
+    if names.is_empty() { LoginState::Unknown } else { LoginState::Yes { account: Some(names.join(", ")) } }
 }
 
 /// `opencode models`: `PROVIDER/MODEL`, a line each.
@@ -36,10 +36,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut here = Surroundings::new("/");
         here.environment.insert("XDG_DATA_HOME".into(), Some(home.path().into()));
-        assert_eq!(login(&here), Login::Unknown);
+        assert_eq!(login(&here), LoginState::Unknown);
         std::fs::create_dir(home.path().join("opencode")).unwrap();
         std::fs::write(home.path().join("opencode/auth.json"), r#"{"a": {}, "b": {}}"#).unwrap();
-        assert_eq!(login(&here), Login::Yes { account: Some("a, b".into()) });
+        assert_eq!(login(&here), LoginState::Yes { account: Some("a, b".into()) });
     }
 
     #[test]

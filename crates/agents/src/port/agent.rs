@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use wh_core::space::roster::{Abilities, LoginMethod, LogoutDone, McpServer, ModelCard};
+use wh_core::space::roster::{Abilities, LoginMethod, LoginState, LogoutDone, McpServer, ModelCard};
 
 use super::{BoxFuture, Harness, Start, StartError, Surroundings};
 use crate::manage::{self, LoginWay};
@@ -91,7 +91,7 @@ pub struct Readiness {
     /// Whether it is installed.
     pub installation: Installation,
     /// Whether somebody is logged in.
-    pub login: Login,
+    pub login: LoginState,
     /// What to run in order to use it; `None` when nothing is missing, as far as is known.
     pub hint: Option<String>,
 }
@@ -116,35 +116,6 @@ impl Installation {
     /// Whether it can be started.
     pub fn is_present(&self) -> bool {
         !matches!(self, Self::Missing)
-    }
-}
-
-/// Whether somebody is logged in with an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Login {
-    /// It needs none.
-    NotNeeded,
-    /// Yes.
-    Yes {
-        /// As whom or by what, where the agent says.
-        account: Option<String>,
-    },
-    /// No.
-    No,
-    /// It does not say.
-    Unknown,
-}
-
-impl Login {
-    /// In words; `hint` is what to do in order to log in.
-    pub(crate) fn words(&self, hint: &str) -> String {
-        match self {
-            Self::Yes { account: Some(account) } => format!("logged in by {account}"),
-            Self::Yes { account: None } => "logged in".to_owned(),
-            Self::No => format!("not logged in: {hint}"),
-            Self::NotNeeded => "no login is needed for its provider".to_owned(),
-            Self::Unknown => "whether somebody is logged in is not known".to_owned(),
-        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::Entry;
 use crate::acp;
 use crate::manage::run::{self, Said};
 use crate::manage::{LoginWay, logged_in_by};
-use crate::port::{BoxFuture, Kept, Login, ManageError, Surroundings};
+use crate::port::{BoxFuture, Kept, LoginState, ManageError, Surroundings};
 
 /// An agent that is asked something without a conversation.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ pub(crate) struct Behind {
 
 impl Behind {
     /// The login of one that is not installed on its own.
-    pub fn login(&self, here: &Surroundings) -> Login {
+    pub fn login(&self, here: &Surroundings) -> LoginState {
         logged_in_by((self.credentials)(here))
     }
 }
@@ -73,8 +73,8 @@ impl Behind {
 pub(crate) enum LoginCheck {
     Unknown,
     /// Its files tell.
-    Files(fn(&Surroundings) -> Login),
-    Asked(Ask<Login>),
+    Files(fn(&Surroundings) -> LoginState),
+    Asked(Ask<LoginState>),
 }
 
 pub(crate) enum LogIn {

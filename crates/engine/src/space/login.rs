@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use wh_agents::manage::{Launch, LoginWay, login};
-use wh_agents::port::{Agent, Login};
+use wh_agents::port::{Agent, LoginState};
 use wh_core::space::command::Refusal;
 use wh_core::space::item::Level;
 use wh_core::space::roster::{LoginDone, LoginMethod, Told};
@@ -95,10 +95,10 @@ impl Desk {
     async fn logged_in(&self, agent: &dyn Agent, otherwise: bool) -> (bool, Option<String>) {
         self.state().checked.remove(&agent.facts().id);
         match self.check(agent).await.login {
-            Login::Yes { account } => (true, account),
-            Login::NotNeeded => (true, None),
-            Login::No => (false, None),
-            Login::Unknown => (otherwise, None),
+            LoginState::Yes { account } => (true, account),
+            LoginState::NotNeeded => (true, None),
+            LoginState::No => (false, None),
+            LoginState::Unknown => (otherwise, None),
         }
     }
 }

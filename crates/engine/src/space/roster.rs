@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use wh_agents::port::{
-    Agent, AgentFacts, Harness, Installation, Login, ManageError, Readiness, Resume, Start, Surroundings,
-};
+use wh_agents::port::{Agent, AgentFacts, Harness, Installation, ManageError, Readiness, Resume, Start, Surroundings};
 use wh_agents::{Catalog, StartError};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Refusal;
 use wh_core::space::item::Level;
-use wh_core::space::roster::{AgentCard, Ask, ConversationCard, LoginState, StatusCard, Told, conversation_id};
+use wh_core::space::roster::{AgentCard, Ask, ConversationCard, StatusCard, Told, conversation_id};
 
 use super::login::UnderWay;
 
@@ -255,13 +253,8 @@ fn card(agent: &dyn Agent, readiness: Readiness, taking_part: bool) -> AgentCard
         Installation::Installed { version, .. } => version,
         Installation::Missing => None,
     };
-    let login = match readiness.login {
-        Login::NotNeeded => LoginState::NotNeeded,
-        Login::Yes { account } => LoginState::Yes { account },
-        Login::No => LoginState::No,
-        Login::Unknown => LoginState::Unknown,
-    };
-    AgentCard { id, title, installed, version, login, hint: readiness.hint, taking_part, abilities: agent.abilities() }
+    let Readiness { login, hint, .. } = readiness;
+    AgentCard { id, title, installed, version, login, hint, taking_part, abilities: agent.abilities() }
 }
 
 pub(super) fn unmanaged(error: ManageError) -> Refusal {

@@ -5,7 +5,7 @@ pub mod protocol;
 
 use wh_agents::driver;
 use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, Login, Readiness, Start, StartError, Surroundings,
+    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, Readiness, Start, StartError, Surroundings,
 };
 use wh_pipe::Launch;
 
@@ -26,7 +26,7 @@ impl Agent for LineAgent {
     }
 
     fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
-        let ready = Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None };
+        let ready = Readiness { installation: Installation::BuiltIn, login: LoginState::NotNeeded, hint: None };
         Box::pin(async { ready })
     }
 

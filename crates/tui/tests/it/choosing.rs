@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Semaphore, mpsc};
 use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
-    StartError, Surroundings,
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, LoginState, ManageError, Readiness, Resume,
+    Start, StartError, Surroundings,
 };
 use wh_core::space::harness::{Capabilities, Deed, Named, Order, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
@@ -75,10 +75,10 @@ async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
     let log_in = Some("run `shut login`, or set SHUT_API_KEY");
     let account = Some("someone@example.org".to_owned());
     let agents = vec![
-        fake("away", "Away Code", readiness(Installation::Missing, Login::Unknown, install)),
-        fake("shut", "Shut CLI", readiness(there(), Login::No, log_in)),
-        fake("other", "Other Agent", readiness(there(), Login::Yes { account }, None)),
-        fake("demo", "Demo", readiness(Installation::BuiltIn, Login::NotNeeded, None)),
+        fake("away", "Away Code", readiness(Installation::Missing, LoginState::Unknown, install)),
+        fake("shut", "Shut CLI", readiness(there(), LoginState::No, log_in)),
+        fake("other", "Other Agent", readiness(there(), LoginState::Yes { account }, None)),
+        fake("demo", "Demo", readiness(Installation::BuiltIn, LoginState::NotNeeded, None)),
     ];
     (Stage::with_agents(columns, rows, agents).await, leave, started)
 }

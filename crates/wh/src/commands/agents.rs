@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
 use wh_agents::manage::{Launch, LoginWay};
-use wh_agents::port::{Login, ManageError, Start, Surroundings};
+use wh_agents::port::{LoginState, ManageError, Start, Surroundings};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::Refusal;
 use wh_core::space::roster::{Ask, LoginDone, LoginMethod, Told};
@@ -170,11 +170,11 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<Told, 
         }
     };
     let (success, account) = match agent.check(&here).await.login {
-        Login::Yes { account } => (true, account),
-        Login::NotNeeded => (true, None),
-        Login::No => (false, None),
+        LoginState::Yes { account } => (true, account),
+        LoginState::NotNeeded => (true, None),
+        LoginState::No => (false, None),
         // Nothing says so; the command's own word is all there is.
-        Login::Unknown => (message.is_none() && instructions.is_none(), None),
+        LoginState::Unknown => (message.is_none() && instructions.is_none(), None),
     };
     let instructions = instructions.filter(|_| !success);
     let done = LoginDone { success, pending: false, account, method, message, instructions };

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use wh_agents::Catalog;
-use wh_agents::port::{AgentFacts, Installation, Login, Readiness, Surroundings};
+use wh_agents::port::{AgentFacts, Installation, LoginState, Readiness, Surroundings};
 
 use crate::agents;
 use crate::failure::{Failure, code, with_exit_codes};
@@ -66,10 +66,10 @@ fn object(facts: &AgentFacts, readiness: &Readiness, files: &[PathBuf]) -> Value
         Installation::Missing => (None, None),
     };
     let (login, account) = match &readiness.login {
-        Login::NotNeeded => ("not_needed", None),
-        Login::Yes { account } => ("yes", account.clone()),
-        Login::No => ("no", None),
-        Login::Unknown => ("unknown", None),
+        LoginState::NotNeeded => ("not_needed", None),
+        LoginState::Yes { account } => ("yes", account.clone()),
+        LoginState::No => ("no", None),
+        LoginState::Unknown => ("unknown", None),
     };
     json!({
         "agent": facts.id,
@@ -94,11 +94,11 @@ fn paragraph(facts: &AgentFacts, readiness: &Readiness, files: &[PathBuf], width
     };
     let login = match &readiness.login {
         _ if !readiness.installation.is_present() => String::new(),
-        Login::NotNeeded => String::new(),
-        Login::Yes { account: Some(account) } => format!(", logged in by {account}"),
-        Login::Yes { account: None } => ", logged in".to_owned(),
-        Login::No => ", not logged in".to_owned(),
-        Login::Unknown => ", login unknown".to_owned(),
+        LoginState::NotNeeded => String::new(),
+        LoginState::Yes { account: Some(account) } => format!(", logged in by {account}"),
+        LoginState::Yes { account: None } => ", logged in".to_owned(),
+        LoginState::No => ", not logged in".to_owned(),
+        LoginState::Unknown => ", login unknown".to_owned(),
     };
     let mut lines = clean_line(&format!("{:<width$}  {}: {installation}{login}", facts.id, facts.title)) + "\n";
     for file in files {
@@ -124,7 +124,7 @@ mod tests {
     fn what_is_missing_comes_with_what_to_run() {
         let missing = Readiness {
             installation: Installation::Missing,
-            login: Login::Unknown,
+            login: LoginState::Unknown,
             hint: Some("run `npm install`".to_owned()),
         };
         assert_eq!(
@@ -132,7 +132,7 @@ mod tests {
             "claude  Claude Code: not installed\n        run `npm install`\n"
         );
         let installation = Installation::Installed { path: "/bin/claude".into(), version: Some("2.1".to_owned()) };
-        let ready = Readiness { installation, login: Login::Yes { account: Some("KEY".to_owned()) }, hint: None };
+        let ready = Readiness { installation, login: LoginState::Yes { account: Some("KEY".to_owned()) }, hint: None };
         assert_eq!(
             paragraph(&facts(), &ready, &["/a.toml".into()], 6),
             "claude  Claude Code: 2.1 at /bin/claude, logged in by KEY\n        by /a.toml\n"

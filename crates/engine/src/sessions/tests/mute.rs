@@ -1,7 +1,7 @@
 //! An agent that says nothing, not even by what it can be gone on with; unless it is told how it is to be called.
 
 use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Login, Readiness, Start, StartError, Surroundings,
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, LoginState, Readiness, Start, StartError, Surroundings,
 };
 use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
 
@@ -13,7 +13,7 @@ impl Agent for Mute {
     }
 
     fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
-        Box::pin(async { Readiness { installation: Installation::BuiltIn, login: Login::NotNeeded, hint: None } })
+        Box::pin(async { Readiness { installation: Installation::BuiltIn, login: LoginState::NotNeeded, hint: None } })
     }
 
     fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {

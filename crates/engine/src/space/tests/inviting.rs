@@ -7,14 +7,14 @@ use tokio::sync::mpsc;
 use wh_agents::Catalog;
 use wh_agents::manage::{Launch, LoginWay};
 use wh_agents::port::{
-    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, Login, ManageError, Readiness, Resume, Start,
-    StartError, Surroundings,
+    Agent, AgentFacts, BoxFuture, Harness, Inside, Installation, Kept, LoginState, ManageError, Readiness, Resume,
+    Start, StartError, Surroundings,
 };
 use wh_core::receipt::Stage;
 use wh_core::space::command::{Command, Refusal};
 use wh_core::space::event::Activity;
 use wh_core::space::harness::{Call, Capabilities, Order, Report};
-use wh_core::space::roster::{Ask, LoginDone, LoginMethod, LoginState, RunningCard, Told, conversation_id};
+use wh_core::space::roster::{Ask, LoginDone, LoginMethod, RunningCard, Told, conversation_id};
 
 use super::super::{Roster, RunningSpace};
 use super::{me, until};
@@ -33,7 +33,7 @@ impl Agent for Fake {
     fn check<'a>(&'a self, _here: &'a Surroundings) -> BoxFuture<'a, Readiness> {
         *self.checks.lock().unwrap() += 1;
         let installation = Installation::Installed { path: "/bin/fake".into(), version: Some("1.2".into()) };
-        let login = Login::Yes { account: Some("someone".into()) };
+        let login = LoginState::Yes { account: Some("someone".into()) };
         Box::pin(async move { Readiness { installation, login, hint: None } })
     }
 
@@ -180,7 +180,7 @@ async fn what_there_is_not_is_refused_with_what_to_do() {
 }
 
 /// An agent whose commands are small scripts.
-struct Scripted(LoginWay, Mutex<Login>);
+struct Scripted(LoginWay, Mutex<LoginState>);
 
 impl Agent for Scripted {
     fn facts(&self) -> AgentFacts {
@@ -205,7 +205,7 @@ fn scripted(script: &str) -> (RunningSpace, Arc<Scripted>) {
     let mut launch = Launch::new("sh");
     launch.arguments = vec!["-c".into(), script.into()];
     let way = LoginWay::Command { launch, method: LoginMethod::Browser };
-    let agent = Arc::new(Scripted(way, Mutex::new(Login::No)));
+    let agent = Arc::new(Scripted(way, Mutex::new(LoginState::No)));
     let catalog = Catalog::of(vec![Arc::clone(&agent) as Arc<dyn Agent>]);
     (RunningSpace::with_roster("test", me(), Roster { catalog, start: Start::new("/") }), agent)
 }
@@ -231,7 +231,7 @@ async fn a_login_shows_its_page_takes_the_code_and_ends_in_the_space() {
     assert_eq!(running.space.agents().await[0].login, LoginState::No);
     let done = log_in(&running).await;
     assert!(done.pending && done.instructions.unwrap().contains("https://page.example/x"));
-    *agent.1.lock().unwrap() = Login::Yes { account: Some("someone".into()) };
+    *agent.1.lock().unwrap() = LoginState::Yes { account: Some("someone".into()) };
     running.space.manage(Some("scripted"), Ask::TellLogin("42".into())).await.unwrap();
     let mut mirror = running.space.mirror().await.unwrap();
     until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in by someone.")).await;
@@ -256,7 +256,7 @@ async fn a_login_without_an_address_is_answered_soon_and_its_end_is_told_in_the_
     let mut mirror = running.space.mirror().await.unwrap();
     std::fs::write(page, "").unwrap();
     until(&mut mirror, |mirror| notices(mirror).contains("visit https://page.example/x")).await;
-    *agent.1.lock().unwrap() = Login::Unknown;
+    *agent.1.lock().unwrap() = LoginState::Unknown;
     std::fs::write(go, "").unwrap();
     until(&mut mirror, |mirror| notices(mirror).contains("✓ Logged in.")).await;
     let none = running.space.manage(Some("scripted"), Ask::TellLogin("x".into())).await;
