@@ -13,7 +13,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::demo::Demo;
 use crate::port::Agent;
 use crate::program::{Environment, Program};
 use crate::program_agent::ProgramAgent;
@@ -32,7 +31,7 @@ pub struct Catalog {
 }
 
 /// Where an agent comes from.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Origin {
     /// What it is started by; none for one that is a part of wh.
     program: Option<Program>,
@@ -41,34 +40,27 @@ struct Origin {
 }
 
 impl Catalog {
-    /// The built-in agents. `supervisor` is the command of the supervisor that their processes run under, so that
-    /// nothing of them outlives wh (see `wh_pipe::supervisor`).
-    pub fn built_in(supervisor: Option<Vec<OsString>>) -> Self {
-        Self::made(draft::built_in(), supervisor.as_ref())
-    }
-
-    /// The same with what these files say; a later one has the last word. `variables` are those that their words name.
+    /// The `internal` agents, which are a part of wh and which no file changes; then those of the table and of these
+    /// files, of which a later one has the last word. `supervisor` is the command of the supervisor that their processes
+    /// run under, so that nothing of them outlives wh (see `wh_pipe::supervisor`). `variables` are those that the files
+    /// name.
     pub fn with(
+        internal: Vec<Arc<dyn Agent>>,
         supervisor: Option<Vec<OsString>>,
         files: &[AgentsFile],
         variables: Variables,
     ) -> Result<Self, FileError> {
-        let mut drafts = draft::built_in();
+        let mut catalog = Self::of(internal);
+        catalog.origins.resize_with(catalog.agents.len(), Origin::default);
+        let (reserved, mut drafts) = (catalog.ids(), draft::built_in());
         for file in files {
-            draft::apply(&mut drafts, file, variables)?;
+            draft::apply(&mut drafts, &reserved, file, variables)?;
         }
-        Ok(Self::made(drafts, supervisor.as_ref()))
-    }
-
-    /// The demo, and what the drafts have come to.
-    fn made(drafts: Vec<draft::Draft>, supervisor: Option<&Vec<OsString>>) -> Self {
-        let mut catalog = Self::of(vec![Arc::new(Demo::default())]);
-        catalog.origins.push(Origin { program: None, files: Vec::new() });
         for draft::Draft { agent, files } in drafts {
             catalog.origins.push(Origin { program: Some(agent.program.clone()), files });
-            catalog.agents.push(Arc::new(ProgramAgent::new(agent, supervisor.cloned())));
+            catalog.agents.push(Arc::new(ProgramAgent::new(agent, supervisor.clone())));
         }
-        catalog
+        Ok(catalog)
     }
 
     /// These, and no others.

@@ -1,5 +1,5 @@
 //! Who does the work. [`port`] says what wh asks of an agent, whatever it is and however it speaks; [`catalog`] lists
-//! the agents that there are. [`demo`] is one that is always there.
+//! the agents that there are.
 
 pub mod acp;
 #[cfg(test)]
@@ -7,7 +7,6 @@ mod captures;
 pub mod catalog;
 pub mod claude;
 pub mod codex;
-pub mod demo;
 pub mod driver;
 pub mod kept;
 pub mod manage;

@@ -10,6 +10,7 @@ use wh_agents::catalog::{AgentsFile, FileError};
 use wh_agents::port::Surroundings;
 use wh_agents::{Agent, Catalog};
 use wh_core::space::roster::conversation_id;
+use wh_demo::Demo;
 
 use crate::failure::{Failure, code, say};
 use crate::print::clean_line;
@@ -41,7 +42,8 @@ pub fn with(files: &[AgentsFile]) -> Result<Catalog, Failure> {
     let supervisor = wh_pipe::supervisor::own_command();
     let supervisor =
         supervisor.map_err(|error| Failure::new(code::FAILED, format!("wh cannot find itself: {error}")))?;
-    Catalog::with(Some(supervisor), files, &|name| std::env::var_os(name)).map_err(|error| wrong(&error))
+    let internal: Vec<Arc<dyn Agent>> = vec![Arc::new(Demo::default())];
+    Catalog::with(internal, Some(supervisor), files, &|name| std::env::var_os(name)).map_err(|error| wrong(&error))
 }
 
 /// Says on standard error what a person should know of the catalogue.

@@ -7,7 +7,6 @@ use wh_core::input::closest;
 
 use super::expand::{Variables, expand};
 use super::file::{AgentsFile, COMMON, Definition, FileError, Section, Text, Variable, Words, is_of_acp};
-use crate::demo;
 use crate::program::{Environment, Program, owned};
 use crate::table::{self, Account, Authenticate, Entry, Protocol, Quirks};
 
@@ -17,26 +16,33 @@ pub(super) struct Draft {
     pub files: Vec<PathBuf>,
 }
 
-/// The built-in agents. The demo is a part of wh, and no file changes it.
+/// The agents of the table.
 pub(super) fn built_in() -> Vec<Draft> {
     table::built_in().into_iter().map(|agent| Draft { agent, files: Vec::new() }).collect()
 }
 
-/// Has a file change agents and add others.
-pub(super) fn apply(drafts: &mut Vec<Draft>, file: &AgentsFile, variables: Variables) -> Result<(), FileError> {
+/// Has a file change agents and add others. `reserved` are the ids of agents that are a part of wh.
+pub(super) fn apply(
+    drafts: &mut Vec<Draft>,
+    reserved: &[String],
+    file: &AgentsFile,
+    variables: Variables,
+) -> Result<(), FileError> {
     for section in &file.sections {
         let hand = Hand { file, section, variables };
-        if section.id.get_ref() == demo::ID {
-            return Err(hand.wrong(&section.id, "the agent \"demo\" is a part of wh", "give it another name"));
+        let id = section.id.get_ref();
+        if reserved.contains(id) {
+            let wrong = format!("the agent {id:?} is a part of wh");
+            return Err(hand.wrong(&section.id, wrong, "give it another name"));
         }
-        match drafts.iter_mut().find(|draft| draft.agent.id == *section.id.get_ref()) {
+        match drafts.iter_mut().find(|draft| draft.agent.id == *id) {
             Some(draft) => {
                 hand.change(&mut draft.agent)?;
                 draft.files.push(file.path().to_owned());
             }
             None => {
                 let ids = drafts.iter().map(|draft| draft.agent.id.as_str());
-                let known: Vec<&str> = std::iter::once(demo::ID).chain(ids).collect();
+                let known: Vec<&str> = reserved.iter().map(String::as_str).chain(ids).collect();
                 let agent = hand.add(&known)?;
                 drafts.push(Draft { agent, files: vec![file.path().to_owned()] });
             }

@@ -19,11 +19,18 @@ fn read(path: &str, text: &str) -> AgentsFile {
     AgentsFile::read(Path::new(path), text).unwrap_or_else(|error| panic!("{error}; {}", error.hint))
 }
 
+/// An agent that stands for one that is a part of wh.
+fn internal() -> Vec<Arc<dyn Agent>> {
+    let entry = Entry { id: "demo".to_owned(), ..Entry::of(Protocol::Claude).unwrap() };
+    vec![Arc::new(ProgramAgent::new(entry, None))]
+}
+
 /// What an agent is once these files have spoken.
 fn made(id: &str, files: &[AgentsFile]) -> Entry {
     let mut drafts = draft::built_in();
     for file in files {
-        draft::apply(&mut drafts, file, &variables).unwrap_or_else(|error| panic!("{error}; {}", error.hint));
+        draft::apply(&mut drafts, &["demo".to_owned()], file, &variables)
+            .unwrap_or_else(|error| panic!("{error}; {}", error.hint));
     }
     drafts.into_iter().map(|draft| draft.agent).find(|agent| agent.id == id).expect("it is there")
 }
@@ -37,14 +44,15 @@ fn entry(id: &str, text: &str) -> Entry {
 /// What is wrong with a file, where, and what to do.
 fn wrong(text: &str) -> (String, String) {
     let path = Path::new("/etc/agents.toml");
-    let outcome = AgentsFile::read(path, text).and_then(|file| Catalog::with(None, &[file], &variables).map(drop));
+    let outcome =
+        AgentsFile::read(path, text).and_then(|file| Catalog::with(internal(), None, &[file], &variables).map(drop));
     let error = outcome.expect_err(text);
     (error.to_string(), error.hint)
 }
 
 #[test]
-fn the_built_in_agents_are_found_by_their_ids_and_the_demo_comes_first() {
-    let catalog = Catalog::built_in(None);
+fn agents_are_found_by_their_ids_and_internal_ones_come_first() {
+    let catalog = Catalog::with(internal(), None, &[], &variables).unwrap();
     assert_eq!(catalog.ids()[..4], ["demo", "claude", "codex", "gemini"]);
     for id in catalog.ids() {
         assert_eq!(catalog.by_id(&id).unwrap().facts().id, id);
@@ -155,7 +163,7 @@ fn claude_and_codex_can_be_moved_and_doubled() {
     assert_eq!((claude.title.as_str(), &claude.program.commands[..]), ("Claude Code", &["/opt/claude".to_owned()][..]));
     assert_eq!(claude.program.arguments, ["--add-dir", "/srv"]);
     assert_eq!(claude.program.environment, [("CLAUDE_CONFIG_DIR".into(), Some("/home/me/c".into()))].into());
-    let catalog = Catalog::with(None, &[read("/a.toml", text)], &variables).unwrap();
+    let catalog = Catalog::with(internal(), None, &[read("/a.toml", text)], &variables).unwrap();
     let facts = |id: &str| catalog.by_id(id).unwrap().facts();
     assert_eq!(facts("codex").title, "Codex of the house");
     assert_eq!(facts("codex").install_hint.as_deref(), Some("make codex"));
@@ -175,7 +183,7 @@ fn a_later_file_has_the_last_word_field_by_field() {
     assert_eq!((&mine.program.commands[..], mine.program.arguments.len()), (&["mine".to_owned()][..], 0));
     let environment = [("A".into(), Some("1".into())), ("B".into(), Some("2".into()))];
     assert_eq!(mine.program.environment, environment.into());
-    let catalog = Catalog::with(None, &files, &variables).unwrap();
+    let catalog = Catalog::with(internal(), None, &files, &variables).unwrap();
     let named = |id: &str| catalog.files(id).map(|path| path.display().to_string()).collect::<Vec<_>>();
     assert_eq!(named("mine"), ["/user.toml", "/project.toml"]);
     assert_eq!(named("other"), ["/project.toml"]);
@@ -330,7 +338,7 @@ fn the_examples_of_the_documentation_are_right() {
     let blocks: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect();
     assert_eq!(blocks.len(), 2);
     let files: Vec<AgentsFile> = blocks.iter().map(|text| read("/docs.toml", text)).collect();
-    let catalog = Catalog::with(None, &files, &|_| Some("/value".into())).unwrap();
+    let catalog = Catalog::with(internal(), None, &files, &|_| Some("/value".into())).unwrap();
     assert_eq!(catalog.files("claude").count(), 1);
     let ids = catalog.ids();
     assert_eq!(ids[ids.len() - 3..], ["mine", "example", "claude-work"]);

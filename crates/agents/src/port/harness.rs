@@ -171,7 +171,7 @@ impl Harness {
     }
 
     /// The same, with as many orders and reports waiting at most.
-    pub(crate) fn with_depths(most_orders: usize, most_reports: usize) -> (Self, Inside) {
+    pub fn with_depths(most_orders: usize, most_reports: usize) -> (Self, Inside) {
         let (order, orders) = mpsc::channel(most_orders);
         let (sender, reports) = mpsc::channel(most_reports);
         let kept = kept::Kept::default();

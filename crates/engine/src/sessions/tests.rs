@@ -10,7 +10,6 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
-use wh_agents::demo::{Demo, DemoOptions};
 use wh_agents::port::Agent;
 use wh_client::{CreateError, Daemon, EndOutcome, Ending, NewSession, Session, What};
 use wh_core::receipt::Stage;
@@ -21,6 +20,7 @@ use wh_core::space::item::{Body, Item, Progress};
 use wh_core::space::question::Closing;
 use wh_core::space::state::State;
 use wh_core::terminal::{Exit, Size};
+use wh_demo::{Demo, DemoOptions};
 
 use super::keep::{self, Subject};
 use super::{Kept, Means, Restored, Sessions};

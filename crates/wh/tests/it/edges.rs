@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Who may depend on whom. `docs/architecture.md` says why.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 15] = [
     ("wh-wire", &[]),
     ("wh-api", &["wh-wire"]),
     ("wh-core", &[]),
@@ -16,6 +16,7 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("wh-claude", &["wh-pipe", "wh-wire"]),
     ("wh-screen", &["wh-core", "wh-pipe"]),
     ("wh-agents", &["wh-claude", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
+    ("wh-demo", &["wh-agents", "wh-core"]),
     ("wh-client", &["wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-doors", &["wh-client", "wh-core", "wh-screen", "wh-wire"]),
@@ -29,6 +30,7 @@ const EDGES: [(&str, &[&str]); 14] = [
             "wh-api",
             "wh-client",
             "wh-core",
+            "wh-demo",
             "wh-doors",
             "wh-engine",
             "wh-pipe",

@@ -61,7 +61,7 @@ impl Agent for Fake {
 fn running() -> (RunningSpace, mpsc::Receiver<(Start, Inside)>, Arc<Fake>) {
     let (starts, started) = mpsc::channel(8);
     let fake = Arc::new(Fake { checks: Mutex::new(0), starts });
-    let catalog = Catalog::of(vec![Arc::clone(&fake) as Arc<dyn Agent>, Arc::new(wh_agents::demo::Demo::default())]);
+    let catalog = Catalog::of(vec![Arc::clone(&fake) as Arc<dyn Agent>, Arc::new(wh_demo::Demo::default())]);
     let start = Start { may_skip_permissions: true, ..Start::new("/somewhere") };
     (RunningSpace::with_roster("test", me(), Roster { catalog, start }), started, fake)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
+use wh_agents::port::Inside;
 use wh_core::space::harness::{Capabilities, Deed, Key, Named, Order, Outcome, Report};
 use wh_core::space::item::{Attachment, Level};
 use wh_core::space::question::{Answer, Question};
@@ -17,7 +18,6 @@ use super::folder::Folder;
 use super::kept::Shelf;
 use super::memory::{Memory, tokens};
 use super::tools;
-use crate::port::Inside;
 
 /// Why an act does not go on.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use wh_core::space::harness::Report;
 use wh_core::space::item::{Output, ToolKind, ToolStatus};
 use wh_core::space::question::Detail;
 
-use super::super::folder::GREETING;
-use super::super::stage::{Act, Permit, Stage};
-use super::super::tools::{self, card};
 use super::asking::Verdict;
+use crate::folder::GREETING;
+use crate::stage::{Act, Permit, Stage};
+use crate::tools::{self, card};
 
 const COMMAND: &str = "make check";
 

@@ -4,9 +4,9 @@ use serde_json::json;
 use wh_core::space::harness::Report;
 use wh_core::space::item::{Body, Output, ToolCall, ToolKind, ToolStatus};
 
-use super::super::memory::tokens;
-use super::super::stage::{Act, Stage};
-use super::super::tools::card;
+use crate::memory::tokens;
+use crate::stage::{Act, Stage};
+use crate::tools::card;
 
 const SIGHTS: [&str; 6] = ["a gull", "a buoy", "two sails far off", "a seal", "nothing but water", "a drifting barrel"];
 

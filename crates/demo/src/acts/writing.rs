@@ -1,6 +1,6 @@
 //! Tricks of writing: Markdown, code, tables, long and wide text, thoughts, and slowness.
 
-use super::super::stage::{Act, Stage};
+use crate::stage::{Act, Stage};
 
 /// Lines of the long answer.
 const LINES: usize = 80;

@@ -19,13 +19,13 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wh_core::space::harness::Named;
-use wh_core::space::roster::{Abilities, ModelCard};
-
-use crate::port::{
+use wh_agents::port::{
     Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, Readiness, Resume, Start, StartError,
     Surroundings,
 };
+use wh_core::space::harness::Named;
+use wh_core::space::roster::{Abilities, ModelCard};
+
 use character::{Character, Mode, Model, known, models, modes};
 use kept::{Conversation, Shelf};
 use memory::Memory;
@@ -130,7 +130,7 @@ impl Demo {
 
     /// Runs one behind channels of one's own.
     #[cfg(test)]
-    fn perform(&self, start: &Start, inside: crate::port::Inside) -> Result<(), StartError> {
+    fn perform(&self, start: &Start, inside: wh_agents::port::Inside) -> Result<(), StartError> {
         let (options, beginning) = self.prepare(start)?;
         tokio::spawn(Stage::new(options, beginning, inside).run());
         Ok(())

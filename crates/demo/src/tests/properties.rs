@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::tricks::TRICKS;
 use super::*;
+use crate::tricks::TRICKS;
 
 /// What its owner does.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@
 use serde_json::json;
 use wh_core::space::harness::Report;
 
-use super::super::stage::{Act, Stage};
+use crate::stage::{Act, Stage};
 
 /// As long as so many words it waits for an answer.
 const PATIENCE: u32 = 550;

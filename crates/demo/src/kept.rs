@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use wh_agents::port::Surroundings;
 
 use super::character::{Character, Mode, Model};
 use super::memory::Memory;
-use crate::port::Surroundings;
 
 /// Conversations that are kept. Beyond that the ones that were silent for longest go.
 const MOST: usize = 2000;

@@ -2,12 +2,12 @@
 
 use wh_core::space::question::{Answer, Choice, Detail, Meaning, Question, QuestionKind};
 
-use super::super::character::Mode;
-use super::super::stage::{Act, Permit, Stage};
+use crate::character::Mode;
+use crate::stage::{Act, Permit, Stage};
 
 /// What came of asking for a permission.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum Verdict {
+pub(crate) enum Verdict {
     /// Yes, and nobody had to be asked.
     Standing,
     /// Yes.

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
+use wh_agents::port::{Agent, Resume, StartError};
 
 use super::*;
-use crate::port::{Agent, Resume, StartError};
 
 fn start(state: &Path) -> Start {
     let mut start = Start { keeps: true, ..Start::new(".") };

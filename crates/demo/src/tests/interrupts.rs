@@ -1,7 +1,7 @@
 //! Interrupting at any point of any trick.
 
-use super::super::tricks::TRICKS;
 use super::*;
+use crate::tricks::TRICKS;
 
 /// Reads so many reports of a trick, answering what is asked, then interrupts. What came in all.
 async fn interrupted(rig: &mut Rig, text: &str, after: usize) -> Vec<Report> {

@@ -5,8 +5,8 @@ use tokio::time::Instant;
 use wh_core::space::harness::{Key, PauseReport, Report};
 use wh_core::space::item::{Attachment, Output, ToolKind, ToolStatus};
 
-use super::super::stage::{Act, Pause, Stage, Stop, Stream};
-use super::super::tools::card;
+use crate::stage::{Act, Pause, Stage, Stop, Stream};
+use crate::tools::card;
 
 /// Frames of the stream trick.
 const FRAMES: usize = 12;

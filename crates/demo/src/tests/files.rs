@@ -4,8 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::super::folder::GREETING;
 use super::*;
+use crate::folder::GREETING;
 
 fn rig() -> (TempDir, Rig) {
     let place = tempfile::tempdir().unwrap();

@@ -1,12 +1,12 @@
 //! Every trick, performed to its end.
 
 use tokio::time::Instant;
+use wh_agents::port::{Agent, Resume, Surroundings};
 use wh_core::space::harness::{Report, Usage};
 use wh_core::space::item::{Attachment, ToolStatus};
 
-use super::super::tricks::TRICKS;
 use super::*;
-use crate::port::Agent;
+use crate::tricks::TRICKS;
 
 #[tokio::test(start_paused = true)]
 async fn every_trick_ends_once_and_finishes_what_it_began() {
@@ -175,15 +175,15 @@ async fn what_was_said_counts() {
 
 #[tokio::test]
 async fn it_is_always_there_and_says_what_it_does_not_have() {
-    let demo = crate::Catalog::built_in(None).by_id("demo").unwrap();
-    assert!(demo.check(&crate::port::Surroundings::new("/")).await.installation.is_present());
-    assert_eq!(demo.models(&crate::port::Surroundings::new("/")).await.unwrap().len(), 3);
+    let demo = Demo::default();
+    assert!(demo.check(&Surroundings::new("/")).await.installation.is_present());
+    assert_eq!(demo.models(&Surroundings::new("/")).await.unwrap().len(), 3);
     let wrong = [
         Start { model: Some("huge".to_owned()), ..Start::new(".") },
         Start { mode: Some("yolo".to_owned()), ..Start::new(".") },
         Start { arguments: vec!["--fast".into()], ..Start::new(".") },
         Start { arguments: vec!["--seed".into(), "x".into()], ..Start::new(".") },
-        Start { resume: Some(crate::port::Resume::Latest), ..Start::new(".") },
+        Start { resume: Some(Resume::Latest), ..Start::new(".") },
     ];
     for start in wrong {
         let error = demo.start(start).await.unwrap_err();

@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use wh_agents::port::{Harness, Start};
 use wh_core::space::harness::{Call, Capabilities, Key, Order, Outcome, Report};
 use wh_core::space::item::{Body, Output, ToolCall};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
 
 use super::{Demo, DemoOptions};
-use crate::port::{Harness, Start};
 
 /// Longer than anything takes: with a clock that only moves when everybody waits, this is how a hang shows.
 const FOREVER: Duration = Duration::from_secs(1_000_000);
