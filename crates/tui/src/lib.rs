@@ -3,9 +3,11 @@
 //! lines or cells out.
 
 mod app;
+pub mod bell;
 mod call;
 pub mod composer;
 pub mod diff;
+pub mod keymap;
 pub mod markdown;
 mod options;
 mod paint;

@@ -1,10 +1,13 @@
 //! What is known before anything is shown.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use wh_core::space::ParticipantId;
 
+use crate::bell::Bell;
+use crate::keymap::KeyMap;
 use crate::theme::Theme;
 
 /// How a space is shown, and to whom.
@@ -14,6 +17,10 @@ pub struct Options {
     pub me: ParticipantId,
     /// The colours.
     pub theme: Theme,
+    /// The key bindings.
+    pub keys: Arc<KeyMap>,
+    /// When the terminal's bell rings.
+    pub bell: Bell,
     /// What the agent is called by people, if there is one from the beginning.
     pub agent: Option<String>,
     /// Where `@` looks for files.
@@ -33,6 +40,8 @@ impl Options {
         Self {
             me,
             theme: Theme::dark(),
+            keys: Arc::default(),
+            bell: Bell::default(),
             agent: None,
             directory: PathBuf::from("."),
             version: env!("CARGO_PKG_VERSION").to_owned(),

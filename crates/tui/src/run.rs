@@ -18,6 +18,7 @@ use wh_core::terminal::Size;
 use wh_screen::decode::{Decoded, Decoder};
 
 use crate::app::{Act, App, Look, Looked, Request};
+use crate::bell::{self, Ringer};
 use crate::composer;
 use crate::options::Options;
 use crate::paint::{self, Painter};
@@ -70,6 +71,7 @@ where
     let (mut reader, mut writer) = tokio::io::split(terminal);
     let outcome = match send(&mut writer, paint::ENTER).await {
         Ok(()) => {
+            let ringer = Ringer::new(options.bell, mirror.state());
             let mut run = Run {
                 stays: options.stays.clone(),
                 app: App::new(options),
@@ -89,6 +91,7 @@ where
                 last_frame: None,
                 next_frame: Some(Instant::now()),
                 questions: 0,
+                ringer,
             };
             run.app.sync(run.mirror.state(), &Change { reset: true, ..Change::default() }, SystemTime::now());
             run.until_left(&mut reader, &mut writer).await
@@ -164,6 +167,7 @@ struct Run {
     next_frame: Option<Instant>,
     /// Requests so far.
     questions: u64,
+    ringer: Ringer,
 }
 
 impl Run {
@@ -357,6 +361,9 @@ impl Run {
         self.port.facts.send_if_modified(|facts| std::mem::replace(facts, drawn.facts) != drawn.facts);
         if let Some(frame) = self.painter.finish(drawn.cursor) {
             send(writer, &frame).await?;
+        }
+        if self.ringer.rings(self.mirror.state()) {
+            send(writer, bell::BEL).await?;
         }
         let now = Instant::now();
         self.last_frame = Some(now);

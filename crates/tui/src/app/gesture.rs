@@ -12,6 +12,7 @@ use wh_core::space::state::State;
 use super::dialog::{Did, is_one_key};
 use super::{Act, App, Request, Spot, busy};
 use crate::composer::Outcome;
+use crate::keymap::ScreenAction;
 
 /// Within this time a second Ctrl+C leaves.
 const TWICE: Duration = Duration::from_secs(3);
@@ -70,22 +71,29 @@ impl App {
         match press.to_string().as_str() {
             "ctrl+c" => return self.stop(leaving, state, now),
             "escape" => return self.escape(gesture, state),
-            "ctrl+d" if self.composer.is_empty() && !self.dialog.is_open() && !self.choices.is_open() => {
+            _ => {}
+        }
+        match self.options.keys.screen(press) {
+            Some(ScreenAction::Leave)
+                if self.composer.is_empty() && !self.dialog.is_open() && !self.choices.is_open() =>
+            {
                 return vec![Act::Leave];
             }
-            "ctrl+l" => return vec![Act::Redraw],
-            "f1" => return self.ui(UiCommand::Keys, state, now),
-            "f2" | "ctrl+t" => return self.ui(UiCommand::Board(None), state, now),
-            "f3" => return self.ui(UiCommand::Verbose, state, now),
-            "f5" => return self.ui(UiCommand::Tools(None), state, now),
-            "f4" => return self.ui(UiCommand::Streams, state, now),
-            "f6" => return self.pick(Pick::Agent, state, now),
-            "f7" => return self.pick(Pick::Model, state, now),
-            "f8" => return self.pick(Pick::Conversation, state, now),
-            "shift+tab" if self.keys.is_none() && !self.choices.is_open() && !self.dialog.is_open() => {
+            Some(ScreenAction::Redraw) => return vec![Act::Redraw],
+            Some(ScreenAction::Keys) => return self.ui(UiCommand::Keys, state, now),
+            Some(ScreenAction::SignalBoard) => return self.ui(UiCommand::Board(None), state, now),
+            Some(ScreenAction::Details) => return self.ui(UiCommand::Verbose, state, now),
+            Some(ScreenAction::Tools) => return self.ui(UiCommand::Tools(None), state, now),
+            Some(ScreenAction::Streams) => return self.ui(UiCommand::Streams, state, now),
+            Some(ScreenAction::Agents) => return self.pick(Pick::Agent, state, now),
+            Some(ScreenAction::Models) => return self.pick(Pick::Model, state, now),
+            Some(ScreenAction::Conversations) => return self.pick(Pick::Conversation, state, now),
+            Some(ScreenAction::NextMode)
+                if self.keys.is_none() && !self.choices.is_open() && !self.dialog.is_open() =>
+            {
                 return self.cycle_mode(state, now);
             }
-            _ => {}
+            Some(ScreenAction::Leave | ScreenAction::NextMode) | None => {}
         }
         self.write(gesture, state, now)
     }

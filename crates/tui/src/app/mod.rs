@@ -12,6 +12,7 @@ mod submit;
 mod tools;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ratatui::layout::{Position, Rect};
@@ -143,8 +144,8 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(options: Options) -> Self {
         Self {
+            composer: Composer::with_keys(Arc::clone(&options.keys)),
             options,
-            composer: Composer::new(),
             transcript: Transcript::new(),
             dialog: Dialog::default(),
             signals: Signals::default(),

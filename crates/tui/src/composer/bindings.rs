@@ -3,6 +3,7 @@
 use wh_core::input::{Gesture, KeyPress};
 
 use super::{Composer, Outcome, TokenKind};
+use crate::keymap::EditAction;
 
 impl Composer {
     /// Does what the gesture asks for.
@@ -54,41 +55,39 @@ impl Composer {
         if let Some(typed) = press.text() {
             return self.changed_by(|composer| composer.insert(typed.encode_utf8(&mut [0; 4])));
         }
+        let Some(action) = self.keys.edit(press) else { return Outcome::Ignored };
         let caret = self.text.caret();
-        match press.to_string().as_str() {
-            "enter" => self.submit(),
-            "shift+enter" | "alt+enter" | "ctrl+enter" | "alt+shift+enter" | "ctrl+j" | "ctrl+alt+j" => {
-                self.changed_by(|composer| composer.insert("\n"))
-            }
-            "left" | "ctrl+b" => self.go_to(self.text.left()),
-            "right" | "ctrl+f" => self.go_to(self.text.right()),
-            "ctrl+left" | "alt+left" | "alt+b" => self.go_to(self.text.word_left()),
-            "ctrl+right" | "alt+right" | "alt+f" => self.go_to(self.text.word_right()),
-            "home" | "ctrl+a" => self.go_to(self.text.line_start()),
-            "end" | "ctrl+e" => self.go_to(self.text.line_end()),
-            "ctrl+home" | "alt+<" => self.go_to(0),
-            "ctrl+end" | "alt+>" => self.go_to(self.text.content().len()),
-            "up" | "ctrl+p" => self.up(),
-            "down" | "ctrl+n" => self.down(),
-            "backspace" | "shift+backspace" | "ctrl+h" => self.delete(self.text.left(), caret),
-            "delete" | "ctrl+d" => self.delete(caret, self.text.right()),
-            "alt+backspace" | "ctrl+backspace" => self.cut(self.text.word_left(), caret),
-            "alt+d" | "ctrl+delete" | "alt+delete" => self.cut(caret, self.text.word_right()),
-            "ctrl+w" => self.cut(self.text.blank_left(), caret),
-            "ctrl+u" => match self.text.line_start() {
+        match action {
+            EditAction::Submit => self.submit(),
+            EditAction::Newline => self.changed_by(|composer| composer.insert("\n")),
+            EditAction::Left => self.go_to(self.text.left()),
+            EditAction::Right => self.go_to(self.text.right()),
+            EditAction::WordLeft => self.go_to(self.text.word_left()),
+            EditAction::WordRight => self.go_to(self.text.word_right()),
+            EditAction::LineStart => self.go_to(self.text.line_start()),
+            EditAction::LineEnd => self.go_to(self.text.line_end()),
+            EditAction::TextStart => self.go_to(0),
+            EditAction::TextEnd => self.go_to(self.text.content().len()),
+            EditAction::Up => self.up(),
+            EditAction::Down => self.down(),
+            EditAction::DeleteLeft => self.delete(self.text.left(), caret),
+            EditAction::DeleteRight => self.delete(caret, self.text.right()),
+            EditAction::CutWordLeft => self.cut(self.text.word_left(), caret),
+            EditAction::CutWordRight => self.cut(caret, self.text.word_right()),
+            EditAction::CutBlankLeft => self.cut(self.text.blank_left(), caret),
+            EditAction::CutLineStart => match self.text.line_start() {
                 // At the beginning of a line, the break before it.
                 start if start == caret => self.cut(self.text.left(), caret),
                 start => self.cut(start, caret),
             },
-            "ctrl+k" => match self.text.line_end() {
+            EditAction::CutLineEnd => match self.text.line_end() {
                 end if end == caret => self.cut(caret, self.text.right()),
                 end => self.cut(caret, end),
             },
-            "ctrl+y" => self.put_in(),
-            "alt+y" => self.put_in_older(),
-            "ctrl+z" | "ctrl+_" | "ctrl+/" => self.undo(),
-            "ctrl+shift+z" | "alt+z" | "alt+_" => self.redo(),
-            _ => Outcome::Ignored,
+            EditAction::Yank => self.put_in(),
+            EditAction::YankOlder => self.put_in_older(),
+            EditAction::Undo => self.undo(),
+            EditAction::Redo => self.redo(),
         }
     }
 }

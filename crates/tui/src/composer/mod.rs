@@ -27,7 +27,11 @@ use recall::Recall;
 use text::Text;
 use undo::{Edit, Undo};
 
+use std::sync::Arc;
+
 use ratatui::layout::Position;
+
+use crate::keymap::KeyMap;
 
 /// What came of a gesture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +56,7 @@ enum Last {
 /// The editor: its text, and all that its keys remember.
 #[derive(Debug)]
 pub struct Composer {
+    keys: Arc<KeyMap>,
     text: Text,
     chips: Chips,
     undo: Undo,
@@ -73,6 +78,7 @@ pub struct Composer {
 impl Default for Composer {
     fn default() -> Self {
         Self {
+            keys: Arc::default(),
             text: Text::default(),
             chips: Chips::default(),
             undo: Undo::default(),
@@ -94,6 +100,12 @@ impl Composer {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty one with these key bindings.
+    #[must_use]
+    pub fn with_keys(keys: Arc<KeyMap>) -> Self {
+        Self { keys, ..Self::default() }
     }
 
     /// The whole text, with every folded paste in its place.

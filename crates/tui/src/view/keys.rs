@@ -8,66 +8,91 @@ use ratatui::widgets::{Clear, Widget};
 use super::frame;
 use super::lines::{put, put_all};
 use crate::app::{App, Spot};
+use crate::keymap::Action::{self, Edit, Screen};
+use crate::keymap::EditAction::*;
+use crate::keymap::KeyMap;
+use crate::keymap::ScreenAction::*;
 use crate::theme::Theme;
 use crate::wrap::{Piece, words};
 
-/// What each key does; a line without a key is a heading, or a remark if it ends with a full stop.
-const KEYS: &[(&str, &str)] = &[
-    ("", "Everywhere"),
-    ("Esc", "closes what is open; interrupts; empties the composer"),
-    ("Ctrl+C", "interrupts; empties the composer; twice: leaves"),
-    ("Ctrl+D", "leaves, where nothing is written"),
-    ("F1, ?", "this list (? where nothing is written)"),
-    ("F2, Ctrl+T", "signal board"),
-    ("F3", "details"),
-    ("F4", "what comes through streams"),
-    ("F5", "tools: what each agent does with them"),
-    ("F6", "agents: which there are, and whom chat goes to"),
-    ("F7", "models of the agent that chat goes to"),
-    ("F8", "conversations that it keeps, to go on with one"),
-    ("Shift+Tab", "its next mode"),
-    ("Ctrl+L", "draws everything again"),
-    ("Shift+drag", "selects text, as the terminal does"),
-    ("", "Writing"),
-    ("Enter", "sends"),
-    ("Shift+Enter, Ctrl+J", "another line; Alt+Enter too, or \\ and Enter"),
-    ("/", "commands; Tab completes"),
-    ("@", "files; Tab completes"),
-    ("Up, Down", "what was sent before"),
-    ("Ctrl+A, Ctrl+E", "beginning and end of the line"),
-    ("Ctrl+Left, Ctrl+Right", "word by word"),
-    ("Ctrl+W, U, K", "cut a word, to the beginning, to the end"),
-    ("Ctrl+Y, Alt+Y", "puts in what was cut; what was cut before"),
-    ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
-    ("", "Conversation"),
-    ("PageUp, PageDown", "scroll, as does the wheel"),
-    ("Ctrl+Home, Ctrl+End", "the beginning, the end"),
-    ("Alt+Up, Alt+Down", "message by message; Esc ends it"),
-    ("Ctrl+O, click", "opens and closes what a tool did"),
-    ("", "Lists to choose from"),
-    ("Typing", "filters"),
-    ("Up, Down, Enter, click", "chooses; Esc leaves"),
-    ("", "Questions"),
-    ("1 to 9, click", "chooses that option"),
-    ("Up, Down, Enter", "chooses the highlighted one"),
-    ("Tab", "your own words, where they are an answer"),
-    ("PageUp, PageDown, End", "scroll; only after the end was shown can it be allowed"),
-    ("Ctrl+O", "opens the whole of what is asked"),
+/// Lists that an entry's keys come from once they are bound otherwise; see [`shown`].
+const NONE: &[Action] = &[];
+
+/// What each key does, and the actions behind it that can be bound; a line without a key is a heading, or a remark if it
+/// ends with a full stop.
+const KEYS: &[(&str, &str, &[Action])] = &[
+    ("", "Everywhere", NONE),
+    ("Esc", "closes what is open; interrupts; empties the composer", NONE),
+    ("Ctrl+C", "interrupts; empties the composer; twice: leaves", NONE),
+    ("Ctrl+D", "leaves, where nothing is written", &[Screen(Leave)]),
+    ("F1, ?", "this list (? where nothing is written)", &[Screen(Keys)]),
+    ("F2, Ctrl+T", "signal board", &[Screen(SignalBoard)]),
+    ("F3", "details", &[Screen(Details)]),
+    ("F4", "what comes through streams", &[Screen(Streams)]),
+    ("F5", "tools: what each agent does with them", &[Screen(Tools)]),
+    ("F6", "agents: which there are, and whom chat goes to", &[Screen(Agents)]),
+    ("F7", "models of the agent that chat goes to", &[Screen(Models)]),
+    ("F8", "conversations that it keeps, to go on with one", &[Screen(Conversations)]),
+    ("Shift+Tab", "its next mode", &[Screen(NextMode)]),
+    ("Ctrl+L", "draws everything again", &[Screen(Redraw)]),
+    ("Shift+drag", "selects text, as the terminal does", NONE),
+    ("", "Writing", NONE),
+    ("Enter", "sends", &[Edit(Submit)]),
+    ("Shift+Enter, Ctrl+J", "another line; Alt+Enter too, or \\ and Enter", &[Edit(Newline)]),
+    ("/", "commands; Tab completes", NONE),
+    ("@", "files; Tab completes", NONE),
+    ("Up, Down", "what was sent before", &[Edit(Up), Edit(Down)]),
+    ("Ctrl+A, Ctrl+E", "beginning and end of the line", &[Edit(LineStart), Edit(LineEnd)]),
+    ("Ctrl+Left, Ctrl+Right", "word by word", &[Edit(WordLeft), Edit(WordRight)]),
+    (
+        "Ctrl+W, U, K",
+        "cut a word, to the beginning, to the end",
+        &[Edit(CutBlankLeft), Edit(CutLineStart), Edit(CutLineEnd)],
+    ),
+    ("Ctrl+Y, Alt+Y", "puts in what was cut; what was cut before", &[Edit(Yank), Edit(YankOlder)]),
+    ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo", &[Edit(Undo), Edit(Redo)]),
+    ("", "Conversation", NONE),
+    ("PageUp, PageDown", "scroll, as does the wheel", NONE),
+    ("Ctrl+Home, Ctrl+End", "the beginning, the end", NONE),
+    ("Alt+Up, Alt+Down", "message by message; Esc ends it", NONE),
+    ("Ctrl+O, click", "opens and closes what a tool did", NONE),
+    ("", "Lists to choose from", NONE),
+    ("Typing", "filters", NONE),
+    ("Up, Down, Enter, click", "chooses; Esc leaves", NONE),
+    ("", "Questions", NONE),
+    ("1 to 9, click", "chooses that option", NONE),
+    ("Up, Down, Enter", "chooses the highlighted one", NONE),
+    ("Tab", "your own words, where they are an answer", NONE),
+    ("PageUp, PageDown, End", "scroll; only after the end was shown can it be allowed", NONE),
+    ("Ctrl+O", "opens the whole of what is asked", NONE),
     (
         "",
         "Your draft stays while a question is open. If you are writing when it comes, you go on writing until you \
          pause for half a second, so that nothing is answered by accident.",
+        NONE,
     ),
 ];
 
 /// Columns of the list where there is room.
 const WIDTH: u16 = 84;
 
+/// The keys of an entry: as they are written here, or as they are bound.
+fn shown(written: &'static str, actions: &[Action], keys: &KeyMap) -> String {
+    if actions.iter().all(|action| keys.is_default(*action)) {
+        return written.to_owned();
+    }
+    let bound = actions.iter().flat_map(|action| keys.keys_of(*action).into_iter().take(2));
+    let names: Vec<String> = bound.map(|press| press.to_string()).collect();
+    if names.is_empty() { "(no key)".to_owned() } else { names.join(", ") }
+}
+
 /// The list for this width.
-fn lines(width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let column = KEYS.iter().map(|(key, _)| key.len()).max().unwrap_or(0) + 2;
+fn lines(width: usize, theme: &Theme, keys: &KeyMap) -> Vec<Line<'static>> {
+    let entries: Vec<(String, &str)> =
+        KEYS.iter().map(|(key, what, actions)| (shown(key, actions, keys), *what)).collect();
+    let column = entries.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0) + 2;
     let mut all = Vec::new();
-    for (key, what) in KEYS {
+    for (key, what) in &entries {
         if key.is_empty() {
             if !all.is_empty() {
                 all.push(Line::default());
@@ -78,7 +103,7 @@ fn lines(width: usize, theme: &Theme) -> Vec<Line<'static>> {
         }
         let rows = words(&[Piece::new(*what, theme.text)], width.saturating_sub(column));
         for (index, mut row) in rows.into_iter().enumerate() {
-            let shown = if index == 0 { *key } else { "" };
+            let shown = if index == 0 { key.as_str() } else { "" };
             row.spans.insert(0, Span::styled(format!("{shown:<column$}"), theme.accent));
             all.push(row);
         }
@@ -89,7 +114,7 @@ fn lines(width: usize, theme: &Theme) -> Vec<Line<'static>> {
 pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     let theme = *app.theme();
     let width = WIDTH.min(bounds.width);
-    let lines = lines(usize::from(width).saturating_sub(4), &theme);
+    let lines = lines(usize::from(width).saturating_sub(4), &theme, &app.options().keys);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(bounds.height);
     let area =
         Rect { x: bounds.x + (bounds.width - width) / 2, y: bounds.y + (bounds.height - height) / 2, width, height };

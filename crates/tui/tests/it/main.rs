@@ -8,6 +8,7 @@ mod leaving;
 mod looks;
 mod reading;
 mod screens;
+mod settings;
 mod sidebar;
 mod stage;
 mod writing;

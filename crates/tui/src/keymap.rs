@@ -1,0 +1,346 @@
+//! Key bindings: the table of actions that can be bound, and the map from keys to actions. The keys of lists and
+//! questions, Esc and Ctrl+C are fixed and do not stand here.
+
+use std::collections::HashMap;
+
+use wh_core::input::KeyPress;
+
+/// Keys that always mean the same: Esc closes and interrupts, Ctrl+C interrupts and leaves.
+const RESERVED: [&str; 2] = ["escape", "ctrl+c"];
+
+/// An action of the whole screen, whatever has the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScreenAction {
+    /// Leaves, where nothing is written.
+    Leave,
+    /// Draws everything again.
+    Redraw,
+    /// Shows the list of keys.
+    Keys,
+    /// Opens or closes the signal board.
+    SignalBoard,
+    /// Shows or hides details.
+    Details,
+    /// Shows or hides streams.
+    Streams,
+    /// Opens or closes the tool sidebar.
+    Tools,
+    /// Lists the agents.
+    Agents,
+    /// Lists the models.
+    Models,
+    /// Lists the conversations.
+    Conversations,
+    /// Switches the agent to its next mode.
+    NextMode,
+}
+
+/// An action of the composer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EditAction {
+    /// Sends the text.
+    Submit,
+    /// Begins another line.
+    Newline,
+    /// One character to the left.
+    Left,
+    /// One character to the right.
+    Right,
+    /// One word to the left.
+    WordLeft,
+    /// One word to the right.
+    WordRight,
+    /// To the beginning of the line.
+    LineStart,
+    /// To the end of the line.
+    LineEnd,
+    /// To the beginning of the text.
+    TextStart,
+    /// To the end of the text.
+    TextEnd,
+    /// One row up, or the text sent before.
+    Up,
+    /// One row down, or the text sent after.
+    Down,
+    /// Deletes the character before the caret.
+    DeleteLeft,
+    /// Deletes the character at the caret.
+    DeleteRight,
+    /// Cuts the word before the caret.
+    CutWordLeft,
+    /// Cuts the word after the caret.
+    CutWordRight,
+    /// Cuts back to the blank before the caret.
+    CutBlankLeft,
+    /// Cuts to the beginning of the line.
+    CutLineStart,
+    /// Cuts to the end of the line.
+    CutLineEnd,
+    /// Inserts the text that was cut last.
+    Yank,
+    /// Replaces the inserted text by one that was cut earlier.
+    YankOlder,
+    /// Undoes the last change.
+    Undo,
+    /// Redoes the last change that was undone.
+    Redo,
+}
+
+/// An action that can be bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Of the whole screen.
+    Screen(ScreenAction),
+    /// Of the composer.
+    Edit(EditAction),
+}
+
+/// A row of the table of actions.
+#[derive(Debug)]
+pub struct ActionRow {
+    /// The action.
+    pub action: Action,
+    /// Its name in settings.
+    pub name: &'static str,
+    /// Its keys, unless settings name others.
+    pub keys: &'static [&'static str],
+    /// Its effect, in a few words.
+    pub description: &'static str,
+}
+
+const fn screen(
+    action: ScreenAction,
+    name: &'static str,
+    keys: &'static [&'static str],
+    description: &'static str,
+) -> ActionRow {
+    ActionRow { action: Action::Screen(action), name, keys, description }
+}
+
+const fn edit(
+    action: EditAction,
+    name: &'static str,
+    keys: &'static [&'static str],
+    description: &'static str,
+) -> ActionRow {
+    ActionRow { action: Action::Edit(action), name, keys, description }
+}
+
+/// Keys of [`EditAction::Newline`].
+const NEWLINE: &[&str] = &["shift+enter", "alt+enter", "ctrl+enter", "alt+shift+enter", "ctrl+j", "ctrl+alt+j"];
+
+/// Every action that can be bound.
+pub const ACTIONS: [ActionRow; 34] = [
+    screen(ScreenAction::Leave, "leave", &["ctrl+d"], "Leave, if nothing is written"),
+    screen(ScreenAction::Redraw, "redraw", &["ctrl+l"], "Redraw the screen"),
+    screen(ScreenAction::Keys, "keys", &["f1"], "List of keys"),
+    screen(ScreenAction::SignalBoard, "signal_board", &["f2", "ctrl+t"], "Signal board"),
+    screen(ScreenAction::Details, "details", &["f3"], "Details"),
+    screen(ScreenAction::Streams, "streams", &["f4"], "Streams"),
+    screen(ScreenAction::Tools, "tools", &["f5"], "Tool sidebar"),
+    screen(ScreenAction::Agents, "agents", &["f6"], "List of agents"),
+    screen(ScreenAction::Models, "models", &["f7"], "List of models"),
+    screen(ScreenAction::Conversations, "conversations", &["f8"], "List of conversations"),
+    screen(ScreenAction::NextMode, "next_mode", &["shift+tab"], "Next mode of the agent"),
+    edit(EditAction::Submit, "submit", &["enter"], "Send"),
+    edit(EditAction::Newline, "newline", NEWLINE, "New line"),
+    edit(EditAction::Left, "left", &["left", "ctrl+b"], "One character left"),
+    edit(EditAction::Right, "right", &["right", "ctrl+f"], "One character right"),
+    edit(EditAction::WordLeft, "word_left", &["ctrl+left", "alt+left", "alt+b"], "One word left"),
+    edit(EditAction::WordRight, "word_right", &["ctrl+right", "alt+right", "alt+f"], "One word right"),
+    edit(EditAction::LineStart, "line_start", &["home", "ctrl+a"], "Beginning of the line"),
+    edit(EditAction::LineEnd, "line_end", &["end", "ctrl+e"], "End of the line"),
+    edit(EditAction::TextStart, "text_start", &["ctrl+home", "alt+<"], "Beginning of the text"),
+    edit(EditAction::TextEnd, "text_end", &["ctrl+end", "alt+>"], "End of the text"),
+    edit(EditAction::Up, "up", &["up", "ctrl+p"], "One row up, or the previous text of the history"),
+    edit(EditAction::Down, "down", &["down", "ctrl+n"], "One row down, or the next text of the history"),
+    edit(
+        EditAction::DeleteLeft,
+        "delete_left",
+        &["backspace", "shift+backspace", "ctrl+h"],
+        "Delete the character before the cursor",
+    ),
+    edit(EditAction::DeleteRight, "delete_right", &["delete", "ctrl+d"], "Delete the character at the cursor"),
+    edit(
+        EditAction::CutWordLeft,
+        "cut_word_left",
+        &["alt+backspace", "ctrl+backspace"],
+        "Cut the word before the cursor",
+    ),
+    edit(
+        EditAction::CutWordRight,
+        "cut_word_right",
+        &["alt+d", "ctrl+delete", "alt+delete"],
+        "Cut the word after the cursor",
+    ),
+    edit(EditAction::CutBlankLeft, "cut_blank_left", &["ctrl+w"], "Cut back to the last blank"),
+    edit(EditAction::CutLineStart, "cut_line_start", &["ctrl+u"], "Cut to the beginning of the line"),
+    edit(EditAction::CutLineEnd, "cut_line_end", &["ctrl+k"], "Cut to the end of the line"),
+    edit(EditAction::Yank, "yank", &["ctrl+y"], "Insert the text that was cut last"),
+    edit(EditAction::YankOlder, "yank_older", &["alt+y"], "Replace it by one that was cut earlier"),
+    edit(EditAction::Undo, "undo", &["ctrl+z", "ctrl+_", "ctrl+/"], "Undo"),
+    edit(EditAction::Redo, "redo", &["ctrl+shift+z", "alt+z", "alt+_"], "Redo"),
+];
+
+/// A key that cannot be bound as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BindingError {
+    /// It types a character.
+    #[error("{0} types a character and cannot be bound; add ctrl or alt, or choose a function key")]
+    Text(String),
+    /// Its meaning is fixed.
+    #[error("{0} cannot be bound: it always closes, interrupts or leaves")]
+    Reserved(String),
+    /// Two actions have it.
+    #[error("{key} is bound to both {first} and {second}")]
+    Twice {
+        /// The key.
+        key: String,
+        /// The action that has it.
+        first: &'static str,
+        /// The action that wants it, too.
+        second: &'static str,
+    },
+}
+
+/// Checks that a key can be bound at all.
+pub fn check(press: KeyPress) -> Result<(), BindingError> {
+    let name = press.to_string();
+    if press.text().is_some() {
+        return Err(BindingError::Text(name));
+    }
+    if RESERVED.contains(&name.as_str()) {
+        return Err(BindingError::Reserved(name));
+    }
+    Ok(())
+}
+
+/// The actions that keys are bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyMap {
+    screen: HashMap<KeyPress, ScreenAction>,
+    edit: HashMap<KeyPress, EditAction>,
+    /// Keys of the actions that have others than their own.
+    chosen: Vec<(Action, Vec<KeyPress>)>,
+}
+
+impl Default for KeyMap {
+    fn default() -> Self {
+        Self::of(Vec::new())
+    }
+}
+
+impl KeyMap {
+    /// Binds these actions to these keys instead of their own. A key that is bound here is taken from every other action.
+    pub fn new(chosen: Vec<(Action, Vec<KeyPress>)>) -> Result<Self, BindingError> {
+        let mut taken: HashMap<KeyPress, Action> = HashMap::new();
+        for (action, keys) in &chosen {
+            for press in keys {
+                check(*press)?;
+                if let Some(other) = taken.insert(*press, *action).filter(|other| other != action) {
+                    let (key, first, second) = (press.to_string(), name(other), name(*action));
+                    return Err(BindingError::Twice { key, first, second });
+                }
+            }
+        }
+        Ok(Self::of(chosen))
+    }
+
+    fn of(chosen: Vec<(Action, Vec<KeyPress>)>) -> Self {
+        let mut map = Self { screen: HashMap::new(), edit: HashMap::new(), chosen };
+        for row in &ACTIONS {
+            for press in map.keys_of(row.action) {
+                match row.action {
+                    Action::Screen(action) => drop(map.screen.insert(press, action)),
+                    Action::Edit(action) => drop(map.edit.insert(press, action)),
+                }
+            }
+        }
+        map
+    }
+
+    /// The keys of an action, those that settings name for it before its own.
+    #[must_use]
+    pub fn keys_of(&self, action: Action) -> Vec<KeyPress> {
+        if let Some((_, keys)) = self.chosen.iter().find(|(one, _)| *one == action) {
+            return keys.clone();
+        }
+        let taken = |press: &KeyPress| self.chosen.iter().any(|(_, keys)| keys.contains(press));
+        let own = ACTIONS.iter().filter(|row| row.action == action).flat_map(|row| row.keys);
+        own.filter_map(|name| name.parse().ok()).filter(|press| !taken(press)).collect()
+    }
+
+    /// True if the action has its own keys, and all of them.
+    #[must_use]
+    pub fn is_default(&self, action: Action) -> bool {
+        let own = ACTIONS.iter().find(|row| row.action == action).map_or(0, |row| row.keys.len());
+        !self.chosen.iter().any(|(one, _)| *one == action) && self.keys_of(action).len() == own
+    }
+
+    /// The action of the whole screen that this key is bound to.
+    #[must_use]
+    pub fn screen(&self, press: &KeyPress) -> Option<ScreenAction> {
+        self.screen.get(&KeyPress::new(press.key, press.modifiers)).copied()
+    }
+
+    /// The action of the composer that this key is bound to.
+    #[must_use]
+    pub fn edit(&self, press: &KeyPress) -> Option<EditAction> {
+        self.edit.get(&KeyPress::new(press.key, press.modifiers)).copied()
+    }
+}
+
+fn name(action: Action) -> &'static str {
+    ACTIONS.iter().find(|row| row.action == action).map_or("", |row| row.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn press(name: &str) -> KeyPress {
+        name.parse().unwrap()
+    }
+
+    const UNDO: Action = Action::Edit(EditAction::Undo);
+    const TOOLS: Action = Action::Screen(ScreenAction::Tools);
+
+    #[test]
+    fn each_action_stands_once_in_the_table_with_keys_that_exist() {
+        let names: HashSet<&str> = ACTIONS.iter().map(|row| row.name).collect();
+        let actions: HashSet<Action> = ACTIONS.iter().map(|row| row.action).collect();
+        assert_eq!((names.len(), actions.len()), (ACTIONS.len(), ACTIONS.len()));
+        let keys = KeyMap::default();
+        for row in &ACTIONS {
+            assert_eq!(keys.keys_of(row.action).len(), row.keys.len(), "{}", row.name);
+            for key in row.keys {
+                assert_eq!(press(key).to_string(), *key, "the canonical name");
+                check(press(key)).unwrap();
+            }
+        }
+        assert_eq!(keys.edit(&press("ctrl+shift+z")), Some(EditAction::Redo));
+        assert_eq!(keys.screen(&press("ctrl+t")), Some(ScreenAction::SignalBoard));
+    }
+
+    #[test]
+    fn a_key_that_is_bound_is_taken_from_every_other_action() {
+        let keys = KeyMap::new(vec![(UNDO, vec![press("f5"), press("ctrl+k")])]).unwrap();
+        assert_eq!(keys.edit(&press("f5")), Some(EditAction::Undo));
+        assert_eq!(keys.edit(&press("ctrl+k")), Some(EditAction::Undo));
+        assert_eq!((keys.edit(&press("ctrl+z")), keys.screen(&press("f5"))), (None, None));
+        assert!(!keys.is_default(UNDO) && !keys.is_default(TOOLS));
+        assert!(keys.is_default(Action::Edit(EditAction::Redo)));
+    }
+
+    #[test]
+    fn what_cannot_be_bound_is_refused() {
+        let bind = |keys: &[(Action, &str)]| {
+            KeyMap::new(keys.iter().map(|(action, key)| (*action, vec![press(key)])).collect()).unwrap_err().to_string()
+        };
+        assert!(bind(&[(UNDO, "x")]).contains("types a character"));
+        assert!(bind(&[(UNDO, "Ctrl+C")]).contains("cannot be bound"));
+        assert_eq!(bind(&[(UNDO, "f9"), (TOOLS, "f9")]), "f9 is bound to both undo and tools");
+    }
+}

@@ -1,0 +1,58 @@
+//! What a person can set: key bindings and the bell.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wh_core::space::state::State;
+use wh_tui::bell::Bell;
+use wh_tui::keymap::{Action, EditAction, KeyMap, ScreenAction};
+
+use crate::stage::{Stage, permission};
+
+fn keys(bound: &[(Action, &str)]) -> Arc<KeyMap> {
+    let bound = bound.iter().map(|(action, key)| (*action, vec![key.parse().unwrap()])).collect();
+    Arc::new(KeyMap::new(bound).unwrap())
+}
+
+#[tokio::test]
+async fn an_action_is_done_by_the_key_that_it_is_bound_to_and_no_longer_by_its_own() {
+    let bound = [(Action::Screen(ScreenAction::Details), "f9"), (Action::Edit(EditAction::CutLineStart), "ctrl+g")];
+    let mut stage = Stage::with(100, 50, |options| options.keys = keys(&bound)).await;
+    stage.press(&["f3"]).await;
+    assert!(!stage.screen().contains("Details are"), "{}", stage.screen());
+    stage.press(&["f9"]).await;
+    stage.sees("Details are shown").await;
+    stage.text("words").await;
+    stage.press(&["ctrl+u"]).await;
+    stage.sees("words").await;
+    stage.press(&["ctrl+g"]).await;
+    stage.no_longer_sees("words").await;
+    stage.press(&["f1"]).await;
+    stage.sees("ctrl+w, ctrl+g, ctrl+k").await;
+    stage.sees("f9").await;
+}
+
+#[tokio::test]
+async fn the_bell_rings_for_a_question_and_the_end_of_work_if_it_is_wanted() {
+    for (bell, asked, all) in [(Bell::Off, 0, 0), (Bell::Question, 1, 1), (Bell::All, 1, 2)] {
+        let mut stage = Stage::with(80, 24, |options| options.bell = bell).await;
+        let rung = |stage: &Stage| stage.written.iter().filter(|byte| **byte == 7).count();
+        let turn = stage.begin("work").await;
+        stage.ask("q1", permission("Run this command?", vec![])).await;
+        stage.sees("Run this command?").await;
+        stage.press(&["f3"]).await;
+        assert_eq!(rung(&stage), asked, "{bell:?}");
+        stage.press(&["3"]).await;
+        stage.order().await;
+        stage.end(turn).await;
+        let ended = |state: &State| state.turns.values().all(|turn| turn.end.is_some());
+        let end = async {
+            while !stage.state(ended).await {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), end).await.expect("the end of the turn");
+        stage.press(&["f3"]).await;
+        assert_eq!(rung(&stage), all, "{bell:?}");
+    }
+}
