@@ -1,6 +1,7 @@
 //! The terminal's bell: rings when a question opens or the agents have finished, if the person wants that.
 
 use std::collections::HashSet;
+use std::time::SystemTime;
 
 use wh_core::space::ItemId;
 use wh_core::space::state::State;
@@ -44,11 +45,13 @@ pub(crate) struct Ringer {
     bell: Bell,
     open: HashSet<ItemId>,
     busy: bool,
+    /// When a turn last ended. One may begin and end between two frames.
+    ended: Option<SystemTime>,
 }
 
 impl Ringer {
     pub(crate) fn new(bell: Bell, state: &State) -> Self {
-        let mut ringer = Self { bell, open: HashSet::new(), busy: false };
+        let mut ringer = Self { bell, open: HashSet::new(), busy: false, ended: None };
         ringer.rings(state);
         ringer
     }
@@ -61,8 +64,9 @@ impl Ringer {
         let open: HashSet<ItemId> = state.questions().map(|item| item.id.clone()).collect();
         let asked = open.iter().any(|one| !self.open.contains(one));
         let busy = busy(state);
-        let finished = self.busy && !busy;
-        (self.open, self.busy) = (open, busy);
+        let ended = state.turns.values().filter_map(|turn| Some(turn.end.as_ref()?.1)).max();
+        let finished = !busy && (self.busy || ended > self.ended);
+        (self.open, self.busy, self.ended) = (open, busy, ended);
         asked || finished && self.bell == Bell::All
     }
 }

@@ -14,7 +14,7 @@ use wh_demo::Demo;
 
 use crate::failure::{Failure, code, say};
 use crate::print::clean_line;
-use crate::project::ProjectFile;
+use crate::project::{ProjectFile, ProjectFileName};
 use crate::trust::{Standing, Trust};
 use crate::{places, project};
 
@@ -109,10 +109,13 @@ fn wrong(error: &FileError) -> Failure {
 /// reason to fail.
 fn project_file(directory: &Path) -> Result<Option<ProjectFile>, String> {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let Some(directory) = project::find(&directory, places::home().as_deref()) else { return Ok(None) };
-    let place = project::place(&directory);
+    let Some(directory) = project::find(&directory, places::home().as_deref(), ProjectFileName::Agents) else {
+        return Ok(None);
+    };
+    let place = project::place(&directory, ProjectFileName::Agents);
     let not_used = |why: &dyn Display| format!("{} is not used: {why}", place.display());
-    let file = ProjectFile::read(&directory).map_err(|error| not_used(&format!("it cannot be read: {error}")))?;
+    let file = ProjectFile::read(&directory, ProjectFileName::Agents)
+        .map_err(|error| not_used(&format!("it cannot be read: {error}")))?;
     let trust = Trust::read().map_err(|error| not_used(&error))?;
     let run = format!("`wh trust {}`", quoted(&directory));
     match trust.of(&file) {

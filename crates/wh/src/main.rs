@@ -20,6 +20,7 @@ mod protect;
 mod record;
 mod runtime;
 mod sender;
+mod settings;
 mod shown;
 mod signals;
 mod trust;
@@ -27,7 +28,7 @@ mod waiting;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use wh_pipe::supervisor::{self, SupervisorKind};
 use wh_screen::pty;
 
@@ -73,11 +74,13 @@ fn main() -> ExitCode {
     if let Some(code) = supervised {
         return code.unwrap_or(ExitCode::FAILURE);
     }
-    let arguments = Arguments::parse();
-    let outcome = match arguments.command {
-        Some(command) => command.run(),
-        None => commands::offer::run(arguments.space),
-    };
+    let outcome = settings::arguments::parse(Arguments::command).and_then(|(arguments, loaded)| {
+        let Arguments { command, space } = arguments;
+        match command {
+            Some(command) => command.run(loaded),
+            None => commands::offer::run(space, loaded),
+        }
+    });
     match outcome {
         Ok(code) => code,
         Err(failure) => failure.report(),

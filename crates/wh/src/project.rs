@@ -1,5 +1,5 @@
-//! A project's own file about agents, `.wheelhouse/agents.toml`: where it is and what is in it. That it is there does not
-//! mean that it may be used: whoever made the project wrote it, and it says which programs are started.
+//! A project's own files, `.wheelhouse/agents.toml` and `.wheelhouse/config.toml`: where they are and what is in them.
+//! That one is there does not mean that it may be used: whoever made the project wrote it.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -8,10 +8,29 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// What is looked for in a directory.
-const NAME: &str = ".wheelhouse/agents.toml";
+/// A file of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectFileName {
+    /// Agents, which name programs to start.
+    Agents,
+    /// Settings.
+    Config,
+}
 
-/// No list of agents is longer.
+impl ProjectFileName {
+    /// Every file that a project may have.
+    pub const ALL: [Self; 2] = [Self::Agents, Self::Config];
+
+    /// Its place in the project's directory.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Agents => ".wheelhouse/agents.toml",
+            Self::Config => ".wheelhouse/config.toml",
+        }
+    }
+}
+
+/// No file is longer.
 const LONGEST: u64 = 1 << 20;
 
 /// The file as it was read: what is trusted and what is used are the same bytes.
@@ -29,18 +48,26 @@ pub struct ProjectFile {
 
 /// The directory whose file counts for a run in `directory`: itself, or the nearest one above it, up to the root of the
 /// repository or the person's home. Outside of both nobody knows who the directories above belong to.
-pub fn find(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
+pub fn find(directory: &Path, home: Option<&Path>, name: ProjectFileName) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
-    // A folder of that name alone makes no repository; a worktree has a file in its place.
-    let repository = |place: &Path| place.join(".git").is_file() || place.join(".git/HEAD").exists();
-    let ends = |place: &Path| repository(place) || home.as_deref() == Some(place);
+    let ends = |place: &Path| is_repository(place) || home.as_deref() == Some(place);
     let above = directory.ancestors().position(ends).unwrap_or(0);
-    directory.ancestors().take(above + 1).find(|place| is_there(&place.join(NAME))).map(Path::to_owned)
+    directory.ancestors().take(above + 1).find(|directory| is_there(&place(directory, name))).map(Path::to_owned)
 }
 
-/// Where the file of a directory is.
-pub fn place(directory: &Path) -> PathBuf {
-    directory.join(NAME)
+/// The root of the repository that a directory is in, or the directory itself.
+pub fn root(directory: &Path) -> PathBuf {
+    directory.ancestors().find(|place| is_repository(place)).unwrap_or(directory).to_owned()
+}
+
+/// A folder of that name alone makes no repository; a worktree has a file in its place.
+fn is_repository(place: &Path) -> bool {
+    place.join(".git").is_file() || place.join(".git/HEAD").exists()
+}
+
+/// Where a file of a directory is.
+pub fn place(directory: &Path, name: ProjectFileName) -> PathBuf {
+    directory.join(name.path())
 }
 
 /// Also one that cannot be looked at is there.
@@ -52,16 +79,16 @@ fn is_there(place: &Path) -> bool {
 }
 
 impl ProjectFile {
-    /// Reads the file of a directory.
-    pub fn read(directory: &Path) -> io::Result<Self> {
-        let path = place(directory).canonicalize()?;
+    /// Reads a file of a directory.
+    pub fn read(directory: &Path, name: ProjectFileName) -> io::Result<Self> {
+        let path = place(directory, name).canonicalize()?;
         let text = read(&path, true)?;
         let digest = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self { directory: directory.to_owned(), path, text, digest })
     }
 }
 
-/// What is in a file about agents. One that is not a person's own has to be a plain file.
+/// What is in such a file. One that is not a person's own has to be a plain file.
 pub fn read(path: &Path, plain: bool) -> io::Result<String> {
     // A pipe that nobody writes to must not keep us.
     let flags = if plain { nix::libc::O_NONBLOCK } else { 0 };
@@ -85,7 +112,7 @@ mod tests {
     use super::*;
 
     fn make(root: &Path, path: &str) {
-        let place = place(&root.join(path));
+        let place = place(&root.join(path), ProjectFileName::Agents);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, "").unwrap();
     }
@@ -98,7 +125,9 @@ mod tests {
         fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/main").unwrap();
         fs::create_dir_all(root.join("repo/a/b/c")).unwrap();
         make(&root, "");
-        let found = |path: &str| find(&root.join(path), None).map(|at| at.strip_prefix(&root).unwrap().to_owned());
+        let found = |path: &str| {
+            find(&root.join(path), None, ProjectFileName::Agents).map(|at| at.strip_prefix(&root).unwrap().to_owned())
+        };
         assert_eq!(found("repo/a/b"), None, "what is above the repository is not of it");
         make(&root, "repo");
         assert_eq!(found("repo/a/b/c"), Some("repo".into()));
@@ -116,7 +145,7 @@ mod tests {
         for path in ["", "home", "elsewhere"] {
             make(&root, path);
         }
-        let found = |path: &str| find(&root.join(path), Some(&root.join("home")));
+        let found = |path: &str| find(&root.join(path), Some(&root.join("home")), ProjectFileName::Agents);
         assert_eq!(found("home/a/b"), Some(root.join("home")));
         assert_eq!(found("elsewhere/a"), None);
         assert_eq!(found("elsewhere"), Some(root.join("elsewhere")));

@@ -1,4 +1,4 @@
-//! Which projects' files about agents may be used: `trusted.json` in the person's own state, by the place and the content
+//! Which projects' files may be used: `trusted.json` in the person's own state, by the place and the content
 //! of each file. What has changed since is not trusted any more.
 
 use std::collections::BTreeMap;

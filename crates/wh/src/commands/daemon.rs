@@ -17,6 +17,8 @@ use crate::daemon::{self, DaemonArguments, DaemonFile, Place, Started};
 use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::print::{clean, json_line, print};
+use crate::settings::Settings;
+use crate::settings::arguments::with_files;
 use crate::{log, waiting};
 
 /// Limit for the end of the daemon and everything that it has started.
@@ -69,7 +71,7 @@ struct Stop {
     end_sessions: bool,
 
     /// Fail if it has not ended within this time, and list what still runs
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(id = "stop_timeout", long = "timeout", value_name = "TIME", default_value = "30s", value_parser = duration)]
     timeout: Duration,
 }
 
@@ -102,16 +104,16 @@ struct Logs {
 }
 
 impl Daemon {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(self, settings: &Settings) -> Result<ExitCode, Failure> {
         let place = Place::here()?;
         match self.command {
-            DaemonCommand::Start(start) => start.run(&place),
+            DaemonCommand::Start(start) => start.run(&place, settings),
             DaemonCommand::Stop(stop) => {
                 let ended = place.stop(stop.end_sessions, stop.timeout)?;
                 print(if ended { "the daemon has ended\n" } else { "no daemon runs here\n" })?;
                 Ok(ExitCode::SUCCESS)
             }
-            DaemonCommand::Restart(_) => restart(&place),
+            DaemonCommand::Restart(_) => restart(&place, settings),
             DaemonCommand::Status(status) => status.run(&place),
             DaemonCommand::Logs(logs) => logs.run(&place),
         }
@@ -119,7 +121,7 @@ impl Daemon {
 }
 
 impl Start {
-    fn run(self, place: &Place) -> Result<ExitCode, Failure> {
+    fn run(self, place: &Place, settings: &Settings) -> Result<ExitCode, Failure> {
         if self.foreground {
             let last_polled = LastPolled::default();
             log::always_to_stderr(last_polled.clone())?;
@@ -131,7 +133,8 @@ impl Start {
             let watched = async {
                 watchdog::start(tokio::runtime::Handle::current(), last_polled)
                     .map_err(|error| Failure::new(code::FAILED, format!("cannot start the watchdog: {error}")))?;
-                daemon::serve(place, &self.arguments, started, |file| ready(file, self.background)).await
+                let appearance = daemon::Appearance::new(settings);
+                daemon::serve(place, &self.arguments, appearance, started, |file| ready(file, self.background)).await
             };
             let served = waiting::block_on(watched);
             if let (Err(failure), true) = (&served, self.background) {
@@ -157,7 +160,7 @@ fn start(place: &Place, options: &[String]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn restart(place: &Place) -> Result<ExitCode, Failure> {
+fn restart(place: &Place, settings: &Settings) -> Result<ExitCode, Failure> {
     let running = place.living();
     if let Some(daemon) = running.as_ref().filter(|daemon| daemon.foreground) {
         return Err(Failure::new(
@@ -169,15 +172,15 @@ fn restart(place: &Place) -> Result<ExitCode, Failure> {
     // The last of two equal options counts.
     let mut options = running.map(|daemon| daemon.arguments).unwrap_or_default();
     options.extend(options_after("restart"));
-    check(&options)?;
+    check(&options, settings)?;
     place.stop(false, LONGEST_STOP)?;
     start(place, &options)
 }
 
 /// Checks the options of a daemon before the running one is stopped for it.
-fn check(options: &[String]) -> Result<(), Failure> {
+fn check(options: &[String], settings: &Settings) -> Result<(), Failure> {
     let command = clap::Command::new("wh daemon restart").no_binary_name(true).args_override_self(true);
-    let command = DaemonArguments::augment_args(command);
+    let command = with_files(DaemonArguments::augment_args(command), settings);
     let arguments =
         command.try_get_matches_from(options).and_then(|matches| DaemonArguments::from_arg_matches(&matches));
     let arguments = arguments.map_err(|error| Failure::new(code::USAGE, error.to_string().trim_end()))?;

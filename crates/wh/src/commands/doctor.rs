@@ -11,11 +11,12 @@ use wh_agents::port::{AgentFacts, Installation, LoginState, Readiness, Surroundi
 use crate::agents;
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{clean_line, json_line, print};
+use crate::settings::files;
 
 /// Say which agents can be used here, and what is missing
 ///
 /// Looks for each agent that wh knows, by itself or from agents.toml: whether it is installed, which version, whether somebody is logged in, and what to
-/// run where something is missing. Nothing is changed, and no conversation is begun.
+/// run where something is missing. Names the settings files that count here, and a mistake in one. Nothing is changed, and no conversation is begun.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'"))]
 pub struct Doctor {
@@ -40,7 +41,28 @@ impl Doctor {
             found.iter().map(|(facts, readiness)| paragraph(facts, readiness, &files(facts), width)).collect()
         };
         print(&lines.concat())?;
+        self.settings()?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Says which settings files count here, or what is wrong in one.
+    fn settings(&self) -> Result<(), Failure> {
+        let found = files::find(Some(Path::new("."))).and_then(|found| files::merge(&found.files).map(|_| found));
+        let (paths, error) = match &found {
+            Ok(found) => (found.paths(), None),
+            Err(failure) => (Vec::new(), Some(failure.told())),
+        };
+        let notices = found.as_ref().map(|found| found.notices(|_| true)).unwrap_or_default();
+        if self.json {
+            if !paths.is_empty() || error.is_some() || !notices.is_empty() {
+                let body = json!({ "settings": paths, "error": error, "notices": notices });
+                print(&json_line(&body.to_string()))?;
+            }
+            return Ok(());
+        }
+        let paths = paths.iter().map(|path| path.display().to_string());
+        let lines = paths.chain(error).chain(notices);
+        print(&lines.map(|line| clean_line(&format!("settings: {line}")) + "\n").collect::<String>())
     }
 }
 

@@ -5,6 +5,7 @@ mod answer;
 mod attach;
 mod audit;
 mod completions;
+mod config;
 mod control;
 mod daemon;
 mod demo;
@@ -40,7 +41,9 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
+use crate::print::clean_line;
+use crate::settings::Loaded;
 pub use control::How;
 pub use daemon::ago;
 pub use space::SpaceArguments;
@@ -78,20 +81,25 @@ pub enum Command {
     Demo(demo::Demo),
     Agents(agents::Agents),
     Doctor(doctor::Doctor),
+    Config(config::Config),
     Trust(trust::Trust),
     Completions(completions::Completions),
     Man(man::Man),
 }
 
 impl Command {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(self, loaded: Loaded) -> Result<ExitCode, Failure> {
+        // A space shows them itself.
+        if !matches!(self, Self::Space(_)) {
+            loaded.notices.iter().for_each(|notice| say(&format!("wh: {}", clean_line(notice))));
+        }
         match self {
-            Self::Space(command) => command.run(),
+            Self::Space(command) => command.run(loaded),
             Self::Run(command) => command.run(),
-            Self::Daemon(command) => command.run(),
-            Self::New(command) => command.run(),
+            Self::Daemon(command) => command.run(&loaded.settings),
+            Self::New(command) => command.run(&loaded.settings),
             Self::Ls(command) => command.run(),
-            Self::Attach(command) => command.run(),
+            Self::Attach(command) => command.run(&loaded.settings),
             Self::Screen(command) => command.run(),
             Self::Send(command) => command.run(),
             Self::Key(command) => command.run(),
@@ -116,6 +124,7 @@ impl Command {
             Self::Demo(command) => command.run(),
             Self::Agents(command) => command.run(),
             Self::Doctor(command) => command.run(),
+            Self::Config(command) => command.run(),
             Self::Trust(command) => command.run(),
             Self::Completions(command) => command.run(),
             Self::Man(command) => command.run(),

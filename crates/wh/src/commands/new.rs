@@ -15,6 +15,7 @@ use crate::daemon::Place;
 use crate::door::{AnswerTimeout, DoorArguments};
 use crate::failure::{Failure, code, with_exit_codes};
 use crate::print::{json_line, print};
+use crate::settings::Settings;
 
 /// Make a session that outlives this terminal
 ///
@@ -25,8 +26,8 @@ use crate::print::{json_line, print};
     "  wh new --agent demo --name a\n  wh new --agent claude --model sonnet --attach\n  wh new --name build -- make -j2 watch\n  wh new --person --attach -- bash\n  wh send a 'hello'\n  wh attach a"
 ))]
 pub struct New {
-    /// The agent: `demo` is built in; `wh doctor` lists the others
-    #[arg(long, value_name = "AGENT", env = "WH_AGENT", required_unless_present = "command")]
+    /// The agent: `demo` is built in; `wh doctor` lists the others [default: that of config.toml]
+    #[arg(long, value_name = "AGENT", env = "WH_AGENT")]
     agent: Option<String>,
 
     /// What to call it [default: found by wh]
@@ -38,15 +39,15 @@ pub struct New {
     team: Option<String>,
 
     /// The model that the agent begins with
-    #[arg(long, value_name = "MODEL", requires = "agent")]
+    #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
     /// The mode that the agent begins in
-    #[arg(long, value_name = "MODE", requires = "agent")]
+    #[arg(long, value_name = "MODE")]
     mode: Option<String>,
 
     /// Let the agent enter modes in which it asks for no permission
-    #[arg(long, requires = "agent")]
+    #[arg(long)]
     allow_skipping_permissions: bool,
 
     /// Count everything inside as outside every session, so that you can answer questions in it: for a shell that you use
@@ -83,7 +84,8 @@ pub struct New {
 }
 
 impl New {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(self, settings: &Settings) -> Result<ExitCode, Failure> {
+        self.check_agent(settings)?;
         let wanted = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
         let directory = wanted.canonicalize().ok().filter(|path| path.is_dir());
         let directory =
@@ -128,10 +130,30 @@ impl New {
                 &session.session_id,
                 super::attach::DETACH_KEY,
                 self.answer.timeout,
-                ThemeChoice::from_environment(),
+                ThemeChoice::by_default(settings),
+                settings,
             );
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl New {
+    /// Checks that something is to be started, and that options of agents are for one. Clap cannot: for it an agent of
+    /// config.toml was not given.
+    fn check_agent(&self, settings: &Settings) -> Result<(), Failure> {
+        if self.agent.is_some() {
+            return Ok(());
+        }
+        let wrong = match (&self.command[..], settings.names("agent")) {
+            ([], [_, _, ..]) => "agent in config.toml names several, and wh new starts one",
+            ([], _) => "neither an agent nor a program is named",
+            _ if self.model.is_some() || self.mode.is_some() || self.allow_skipping_permissions => {
+                "--model, --mode and --allow-skipping-permissions are for an agent"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::new(code::USAGE, wrong).hint("name an agent with --agent AGENT, or a program: wh new -- PROGRAM"))
     }
 }
 

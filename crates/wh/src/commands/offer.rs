@@ -9,12 +9,12 @@ use wh_client::SESSION_VARIABLE;
 use wh_wire::control::SessionSummary;
 
 use super::attach::{DETACH_KEY, attach};
-use super::space::ThemeChoice;
 use super::{SpaceArguments, ago};
 use crate::daemon::Place;
 use crate::door::{DoorArguments, OPTIONAL_ANSWER_TIMEOUT};
 use crate::failure::Failure;
 use crate::print::{clean_line, print};
+use crate::settings::Loaded;
 
 /// What a person chose.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,11 +29,11 @@ enum Choice {
 
 /// Opens a space, or shows one of the daemon's sessions if the person would rather have that. Whoever has said anything on the command
 /// line is not asked, nor is anybody who cannot answer.
-pub fn run(space: SpaceArguments) -> Result<ExitCode, Failure> {
+pub fn run(space: SpaceArguments, loaded: Loaded) -> Result<ExitCode, Failure> {
     let asked = std::env::args_os().count() == 1 && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let sessions = if asked { sessions() } else { Vec::new() };
     if sessions.is_empty() {
-        return space.run();
+        return space.run(loaded);
     }
     print(&listing(&sessions))?;
     loop {
@@ -48,14 +48,10 @@ pub fn run(space: SpaceArguments) -> Result<ExitCode, Failure> {
             Ok(_) => {}
         }
         match choice(&line, sessions.len()) {
-            Choice::New => return space.run(),
+            Choice::New => return space.run(loaded),
             Choice::Session(number) => {
-                return attach(
-                    &sessions[number].session_id,
-                    DETACH_KEY,
-                    ANSWER_TIMEOUT,
-                    ThemeChoice::from_environment(),
-                );
+                let timeout = loaded.settings.time("timeouts.answer").unwrap_or(ANSWER_TIMEOUT);
+                return attach(&sessions[number].session_id, DETACH_KEY, timeout, space.theme(), &loaded.settings);
             }
             Choice::None => {}
         }

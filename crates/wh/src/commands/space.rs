@@ -30,6 +30,7 @@ use crate::opened::{Opened, Stay};
 use crate::person::Person;
 use crate::protect;
 use crate::record::RecordArguments;
+use crate::settings::{Loaded, Settings};
 use crate::shown::ShownUi;
 use crate::signals::Signals;
 use crate::waiting;
@@ -57,6 +58,8 @@ Examples:
 Exit codes: 0 you left, or wh was asked to end; 2 wrong usage; 125 wh failed (a port in use, the
 agent could not be started, the terminal is gone).
 
+Settings: theme, agent, target, space_target, keys.* and notifications.bell; see wh config.
+
 Environment: WH_AGENT, WH_AGENTS_FILE (see docs/agents.md), WH_MODEL, WH_TARGET, WH_SPACE_TARGET,
 WH_THEME, NO_COLOR, WH_CONTROL_TOKEN, GEMINI_CLI_REMOTE_PORT (the port when
 there is no --control-port), WH_LOG (error to trace: what wh itself does, on a terminal in
@@ -77,9 +80,9 @@ enum SpaceCommand {
 }
 
 impl Space {
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(self, loaded: Loaded) -> Result<ExitCode, Failure> {
         let SpaceCommand::Connect(arguments) = self.command;
-        arguments.run()
+        arguments.run(loaded)
     }
 }
 
@@ -166,11 +169,16 @@ pub struct SpaceArguments {
 }
 
 impl SpaceArguments {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        waiting::block_on(with_nothing_left(self.converse()))
+    pub fn run(self, loaded: Loaded) -> Result<ExitCode, Failure> {
+        waiting::block_on(with_nothing_left(self.converse(loaded)))
     }
 
-    async fn converse(mut self) -> Result<ExitCode, Failure> {
+    /// The colours that were chosen.
+    pub fn theme(&self) -> ThemeChoice {
+        self.theme
+    }
+
+    async fn converse(mut self, mut loaded: Loaded) -> Result<ExitCode, Failure> {
         protect::memory();
         let person = if self.headless { None } else { Person::here() };
         if person.is_some() { log::to_file() } else { log::to_stderr() }?;
@@ -186,9 +194,11 @@ impl SpaceArguments {
         }
         let mut signals = Signals::new().map_err(|error| Failure::new(code::FAILED, error))?;
         self.own_name()?;
+        self.drop_absent_targets(&mut loaded);
         self.default_targets()?;
         let directory = self.directory()?;
-        let catalog = agents::catalog(&directory)?;
+        let mut catalog = agents::catalog(&directory)?;
+        loaded.notices.drain(..).for_each(|notice| catalog.warn(notice));
         let agents = self.known_agents(&catalog)?;
         if person.is_none() {
             agents::tell(&catalog);
@@ -216,7 +226,8 @@ impl SpaceArguments {
             }
             started.push((agent.facts(), harness));
         }
-        let opened = self.open(started, Roster { catalog, start: later }, person.as_ref(), control).await?;
+        let roster = Roster { catalog, start: later };
+        let opened = self.open(started, roster, person.as_ref(), control, &loaded.settings).await?;
         let code = opened.live(person, &mut signals).await;
         Ok(ExitCode::from(code))
     }
@@ -249,6 +260,22 @@ impl SpaceArguments {
         Ok(ParticipantId::from(self.me.as_str()))
     }
 
+    /// Drops targets of a settings file that do not take part: the file is for every space, also for one without them.
+    fn drop_absent_targets(&mut self, loaded: &mut Loaded) {
+        for (key, names) in [("target", &mut self.targets), ("space_target", &mut self.space_targets)] {
+            if !loaded.is_from_file(key) {
+                continue;
+            }
+            names.retain(|name| {
+                let present = self.agents.contains(name);
+                if !present {
+                    loaded.notices.push(format!("{key} {name:?} of config.toml is not used: it is not in this space"));
+                }
+                present
+            });
+        }
+    }
+
     /// The default chat targets. A name that nobody here has is refused.
     fn default_targets(&self) -> Result<Targets, Failure> {
         let checked = |option: &str, names: &[String]| {
@@ -277,6 +304,7 @@ impl SpaceArguments {
         roster: Roster,
         person: Option<&Person>,
         control: Option<Control>,
+        settings: &Settings,
     ) -> Result<OpenSpace, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(code::FAILED, format!("cannot start: {error}"));
         let me = self.own_name()?;
@@ -306,6 +334,8 @@ impl SpaceArguments {
         let options = Options {
             theme: self.theme.theme(person.is_some()),
             agent: Some(title.clone()),
+            keys: Arc::new(settings.keys().clone()),
+            bell: settings.bell(),
             directory,
             door: control.as_ref().map(|control| control.address.port()),
             ..Options::new(me.clone())
@@ -318,10 +348,11 @@ impl SpaceArguments {
 }
 
 impl ThemeChoice {
-    /// The choice of the variable WH_THEME; what it does not name is no choice.
-    pub fn from_environment() -> Self {
-        let named = std::env::var("WH_THEME").ok().and_then(|name| Self::from_str(&name, false).ok());
-        named.unwrap_or(Self::Auto)
+    /// The choice of the variable WH_THEME, else of the settings; what they do not name is no choice.
+    pub fn by_default(settings: &Settings) -> Self {
+        let variable = std::env::var("WH_THEME").ok().filter(|name| !name.is_empty());
+        let name = variable.or_else(|| settings.choice("theme").map(str::to_owned));
+        name.and_then(|name| Self::from_str(&name, false).ok()).unwrap_or(Self::Auto)
     }
 
     /// The colours, for a person's terminal or one of our own.

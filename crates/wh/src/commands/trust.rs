@@ -10,20 +10,24 @@ use wh_agents::catalog::AgentsFile;
 
 use crate::failure::{Failure, code};
 use crate::print::{clean_line, print};
-use crate::project::ProjectFile;
+use crate::project::{ProjectFile, ProjectFileName};
+use crate::settings::document::{ConfigFile, Owner};
+use crate::settings::files;
+use crate::settings::table::InProject;
 use crate::trust::{Standing, Trust as Book};
 use crate::{agents, places, project};
 
-/// Let a project's own file say which agents there are
+/// Let a project's own files say which agents there are, and settings
 ///
-/// A project may have agents of its own, in .wheelhouse/agents.toml: in the directory, or in one above it up to the root of the
-/// repository or your home. Such a file says which programs are started, and so it is used only once you have trusted it. Shows
-/// what it says and asks. The trust is for this file with this content: one that has changed is not used until you trust it again.
+/// A project may have agents of its own, in .wheelhouse/agents.toml, and settings, in .wheelhouse/config.toml: in the directory, or
+/// in one above it up to the root of the repository or your home. Agents say which programs are started, and so such a file is used
+/// only once you have trusted it; of the settings the theme is always used, and the others once you have trusted the file. Shows
+/// what the files say and asks. The trust is for a file with this content: one that has changed is not used until you trust it again.
 /// What the programs themselves are is not looked at.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  wh trust                      show what the file of this project says, and ask
+  wh trust                      show what the files of this project say, and ask
   wh trust --yes ~/project      the same without the question, for scripts
   wh trust --list
   wh trust --revoke ~/project
@@ -43,7 +47,7 @@ pub struct Trust {
     #[arg(long, conflicts_with_all = ["directory", "revoke"])]
     list: bool,
 
-    /// Trust this project's file no more; a file that --list shows can be named, too
+    /// Trust this project's files no more; a file that --list shows can be named, too
     #[arg(long, value_name = "DIR", conflicts_with = "directory")]
     revoke: Option<PathBuf>,
 }
@@ -65,51 +69,104 @@ impl Trust {
     }
 
     fn trust(&self, book: &mut Book) -> Result<ExitCode, Failure> {
-        let file = look(&self.directory)?;
+        let files = look(&self.directory)?;
+        let mut shown = Vec::new();
+        for (name, file) in &files {
+            shown.push(match name {
+                ProjectFileName::Agents => self.show_agents(file)?,
+                ProjectFileName::Config => show_settings(file)?,
+            });
+        }
+        print(&shown.join("\n"))?;
+        let unknown: Vec<&ProjectFile> =
+            files.iter().map(|(_, file)| file).filter(|file| book.of(file) != Standing::Trusted).collect();
+        let Some(first) = unknown.first() else {
+            print(if files.len() == 1 { "\nYou trust it already.\n" } else { "\nYou trust them already.\n" })?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let (it, is, verb) =
+            if unknown.len() == 1 { ("It", "is", "it changes") } else { ("They", "are", "they change") };
+        let starts = unknown
+            .iter()
+            .any(|file| files.iter().any(|(name, one)| *name == ProjectFileName::Agents && std::ptr::eq(one, *file)));
+        if !self.yes && !asked(starts)? {
+            print(&format!("{it} {is} not trusted, and not used.\n"))?;
+            return Ok(ExitCode::from(code::REFUSED));
+        }
+        let cannot = |error| Failure::new(code::FAILED, format!("the trust cannot be kept: {error}"));
+        for file in &unknown {
+            book.add(file).map_err(cannot)?;
+        }
+        let back = agents::quoted(&first.directory);
+        print(&format!("{it} {is} trusted from now on, until {verb}. `wh trust --revoke {back}` takes that back.\n"))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show_agents(&self, file: &ProjectFile) -> Result<String, Failure> {
         let said = agents::parse(&file.path, &file.text)?;
         let own = agents::own_file()?;
         let before = agents::with(own.as_slice())?;
         let after = agents::with(&own.into_iter().chain([said.clone()]).collect::<Vec<_>>())?;
-        print(&shown(&file, &said, &before, &after))?;
-        if book.of(&file) == Standing::Trusted {
-            print("\nYou trust it already.\n")?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        if !self.yes && !asked()? {
-            print("It is not trusted, and not used.\n")?;
-            return Ok(ExitCode::from(code::REFUSED));
-        }
-        let cannot = |error| Failure::new(code::FAILED, format!("the trust cannot be kept: {error}"));
-        book.add(&file).map_err(cannot)?;
-        let back = agents::quoted(&file.directory);
-        print(&format!("It is trusted from now on, until it changes. `wh trust --revoke {back}` takes that back.\n"))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(shown(file, &said, &before, &after))
     }
 }
 
-/// The project's file, as it is now.
-fn look(directory: &Path) -> Result<ProjectFile, Failure> {
+/// The project's files, as they are now.
+fn look(directory: &Path) -> Result<Vec<(ProjectFileName, ProjectFile)>, Failure> {
     let entered = directory.canonicalize().ok().filter(|path| path.is_dir());
     let wanted =
         entered.ok_or_else(|| Failure::new(code::USAGE, format!("{} is not a directory", directory.display())))?;
-    let Some(found) = project::find(&wanted, places::home().as_deref()) else {
-        let place = project::place(&wanted);
-        return Err(Failure::new(code::USAGE, format!("there is no {}, and none above it", place.display()))
-            .hint("agents for all projects are in your own agents.toml, which needs no trust"));
-    };
-    ProjectFile::read(&found).map_err(|error| {
-        let place = project::place(&found);
-        Failure::new(code::FAILED, format!("cannot read {}: {error}", place.display())).hint("make it readable")
-    })
+    let mut files = Vec::new();
+    for name in ProjectFileName::ALL {
+        let Some(found) = project::find(&wanted, places::home().as_deref(), name) else { continue };
+        let file = ProjectFile::read(&found, name).map_err(|error| {
+            let place = project::place(&found, name);
+            Failure::new(code::FAILED, format!("cannot read {}: {error}", place.display())).hint("make it readable")
+        })?;
+        files.push((name, file));
+    }
+    if files.is_empty() {
+        let [agents, config] = ProjectFileName::ALL.map(|name| project::place(&wanted, name));
+        let config = config.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Err(Failure::new(
+            code::USAGE,
+            format!("there is no {}, no {config} beside it, and none above it", agents.display()),
+        )
+        .hint(
+            "agents and settings for all projects are in your own agents.toml and config.toml, which need no trust",
+        ));
+    }
+    Ok(files)
 }
 
-/// What the file says, for a person to judge.
-fn shown(file: &ProjectFile, said: &AgentsFile, before: &Catalog, after: &Catalog) -> String {
-    let mut text = clean_line(&project::place(&file.directory).display().to_string());
+/// The place of a file, for a person to see.
+fn headline(file: &ProjectFile, name: ProjectFileName) -> String {
+    let mut text = clean_line(&project::place(&file.directory, name).display().to_string());
     if !file.path.starts_with(&file.directory) {
         text += &clean_line(&format!(", which is really {}", file.path.display()));
     }
-    text += "\n";
+    text + "\n"
+}
+
+/// The settings of a file, for a person to judge.
+fn show_settings(file: &ProjectFile) -> Result<String, Failure> {
+    let place = project::place(&file.directory, ProjectFileName::Config);
+    let config = ConfigFile::read(&place, &file.text, Owner::Project).map_err(|mistake| files::wrong(&mistake))?;
+    let mut text = headline(file, ProjectFileName::Config) + "\n";
+    for entry in &config.entries {
+        let always = if entry.setting.project == InProject::Always { "  (used without trust)" } else { "" };
+        text += &clean_line(&format!("sets {} to {}{always}", entry.setting.key(), entry.value));
+        text += "\n";
+    }
+    if config.entries.is_empty() {
+        text += "it sets nothing\n";
+    }
+    Ok(text)
+}
+
+/// The agents of a file, for a person to judge.
+fn shown(file: &ProjectFile, said: &AgentsFile, before: &Catalog, after: &Catalog) -> String {
+    let mut text = headline(file, ProjectFileName::Agents);
     for outline in said.outline() {
         let what = if before.by_id(&outline.id).is_some() { "changes the agent" } else { "adds the agent" };
         text += &format!("\n{what} {}\n", outline.id);
@@ -129,13 +186,14 @@ fn shown(file: &ProjectFile, said: &AgentsFile, before: &Catalog, after: &Catalo
     text
 }
 
-fn asked() -> Result<bool, Failure> {
+fn asked(starts: bool) -> Result<bool, Failure> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout());
     if !input.is_terminal() || !output.is_terminal() {
         return Err(Failure::new(code::USAGE, "there is no terminal to ask on")
             .hint("run it on a terminal, or add --yes once you know what the file says"));
     }
-    let _ = write!(output, "\nLet it say which programs wh starts? [y/N] ");
+    let what = if starts { "Let it say which programs wh starts" } else { "Use these settings" };
+    let _ = write!(output, "\n{what}? [y/N] ");
     let _ = output.flush();
     let mut answer = String::new();
     input.read_line(&mut answer).map_err(|error| Failure::new(code::FAILED, error))?;
@@ -146,10 +204,13 @@ fn revoke(book: &mut Book, named: &Path) -> Result<ExitCode, Failure> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // The file or the whole project may be gone: then its name has to do.
     let directory = real(named);
-    let mut places = vec![named.to_owned(), directory.clone(), project::place(&directory)];
-    places.push(real(&project::place(&directory)));
-    if let Some(found) = project::find(&directory, places::home().as_deref()) {
-        places.push(real(&project::place(&found)));
+    let mut places = vec![named.to_owned(), directory.clone()];
+    for name in ProjectFileName::ALL {
+        let place = |directory: &Path| project::place(directory, name);
+        places.extend([place(&directory), real(&place(&directory))]);
+        if let Some(found) = project::find(&directory, places::home().as_deref(), name) {
+            places.push(real(&place(&found)));
+        }
     }
     let gone = book.revoke(&places).map_err(|error| Failure::new(code::FAILED, error))?;
     if gone.is_empty() {

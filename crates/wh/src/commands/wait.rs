@@ -27,7 +27,7 @@ pub struct Wait {
     words: Vec<String>,
 
     /// For how long at most: 500ms, 5s, 2m, or a number of seconds
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    #[arg(id = "wait_timeout", long = "timeout", value_name = "TIME", default_value = "5s", value_parser = duration)]
     timeout: Duration,
 
     #[command(flatten)]

@@ -1,5 +1,7 @@
-//! The limits of control messages, set by flags of `wh daemon start` and by variables; and the daemon's own limit of descriptors.
+//! The limits of control messages, set by flags of `wh daemon start`, by variables and by config.toml; and the daemon's own limit of
+//! descriptors.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
@@ -9,50 +11,37 @@ use wh_core::gate::{Limits, Times};
 use wh_engine::store::Limits as StoreLimits;
 
 use crate::failure::{Failure, code};
+use crate::settings::table::by_key;
+use crate::settings::value::{Kind, Value};
 
 /// Descriptors that the daemon wants: every session has a few, and every connection one. Programs inherit the limit, so it is not higher: some
 /// try to close every descriptor that there could be.
 const WANTED_DESCRIPTORS: u64 = 16_384;
 
-const HARD_LIMIT: Setting =
-    Setting { flag: "--control-hard-limit", variable: "WH_CONTROL_HARD_LIMIT", smallest: 1 << 10, largest: 4 << 20 };
-const MAX_AGE: Setting =
-    Setting { flag: "--control-max-age", variable: "WH_CONTROL_MAX_AGE", smallest: 1, largest: 43_200 };
-const MAX_SKEW: Setting =
-    Setting { flag: "--control-max-skew", variable: "WH_CONTROL_MAX_SKEW", smallest: 0, largest: 43_200 };
-const DEDUPE_TTL: Setting =
-    Setting { flag: "--control-dedupe-ttl", variable: "WH_CONTROL_DEDUPE_TTL", smallest: 1, largest: 86_400 };
-const DEDUPE_CAPACITY: Setting = Setting {
-    flag: "--control-dedupe-capacity",
-    variable: "WH_CONTROL_DEDUPE_CAPACITY",
-    smallest: 1,
-    largest: 10_000_000,
-};
-
-/// Limits of control messages. A flag counts before its variable.
+/// Limits of control messages. A flag counts before its variable; a value of config.toml comes as a flag where there is no variable.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Control messages")]
 pub struct ControlLimits {
     /// Longest text that is sent inline, in bytes; a longer one needs a content_ref. From 1024 to 4194304 [default: 1048576, or WH_CONTROL_HARD_LIMIT]
-    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u64).range(HARD_LIMIT.smallest..=HARD_LIMIT.largest))]
+    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u64).range(bounds("control.hard_limit")))]
     control_hard_limit: Option<u64>,
 
     /// Oldest message that is accepted, in seconds since its sent_at. From 1 to 43200 [default: 600, or WH_CONTROL_MAX_AGE]
-    #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(MAX_AGE.smallest..=MAX_AGE.largest))]
+    #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.max_age")))]
     control_max_age: Option<u64>,
 
     /// Largest time that a message's sent_at may be ahead of this machine's clock, in seconds. From 0 to 43200 [default: 300, or WH_CONTROL_MAX_SKEW]
-    #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(MAX_SKEW.smallest..=MAX_SKEW.largest))]
+    #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.max_skew")))]
     control_max_skew: Option<u64>,
 
     /// Time that a request_id is remembered, in seconds: at least the largest age and the largest skew together, at most 86400 [default: 900 or
     /// these two together, or WH_CONTROL_DEDUPE_TTL]
-    #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(DEDUPE_TTL.smallest..=DEDUPE_TTL.largest))]
+    #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.dedupe_ttl")))]
     control_dedupe_ttl: Option<u64>,
 
     /// Number of request_ids that are remembered at once; beyond that new messages are refused. From 1 to 10000000 [default: 200000, or
     /// WH_CONTROL_DEDUPE_CAPACITY]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(DEDUPE_CAPACITY.smallest..=DEDUPE_CAPACITY.largest))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(bounds("control.dedupe_capacity")))]
     control_dedupe_capacity: Option<u64>,
 }
 
@@ -65,29 +54,23 @@ pub struct Chosen {
     pub capacity: u64,
 }
 
-/// One limit: its names and its bounds.
-struct Setting {
-    flag: &'static str,
-    variable: &'static str,
-    smallest: u64,
-    largest: u64,
+/// The bounds of a limit.
+fn bounds(key: &str) -> RangeInclusive<u64> {
+    match by_key(key).map(|setting| setting.kind) {
+        Some(Kind::Number { smallest, largest }) => smallest..=largest,
+        _ => 0..=u64::MAX,
+    }
 }
 
-impl Setting {
-    /// The value of the flag, or else of the variable.
-    fn value(&self, flag: Option<u64>, variable: impl Fn(&str) -> Option<String>) -> Result<Option<u64>, Failure> {
-        let Self { variable: name, smallest, largest, .. } = self;
-        if flag.is_some() {
-            return Ok(flag);
-        }
-        let Some(text) = variable(name).filter(|text| !text.is_empty()) else { return Ok(None) };
-        match text.parse() {
-            Ok(value) if (*smallest..=*largest).contains(&value) => Ok(Some(value)),
-            _ => Err(Failure::new(
-                code::USAGE,
-                format!("{name} is {text:?}; it must be a number from {smallest} to {largest}"),
-            )),
-        }
+/// The value of the flag, or else of the variable.
+fn value(key: &str, flag: Option<u64>, variable: impl Fn(&str) -> Option<String>) -> Result<Option<u64>, Failure> {
+    let Some(setting) = by_key(key).filter(|_| flag.is_none()) else { return Ok(flag) };
+    let name = setting.variable.unwrap_or_default();
+    let Some(text) = variable(name).filter(|text| !text.is_empty()) else { return Ok(None) };
+    match setting.kind.parse_text(&text) {
+        Ok(Value::Number(number)) => Ok(Some(number)),
+        Ok(_) => Ok(None),
+        Err(wrong) => Err(Failure::new(code::USAGE, format!("{name} {}", wrong.message))),
     }
 }
 
@@ -99,18 +82,17 @@ impl ControlLimits {
 
     fn chosen_with(&self, variable: impl Fn(&str) -> Option<String> + Copy) -> Result<Chosen, Failure> {
         let (times, limits, store) = (Times::default(), Limits::default(), StoreLimits::default());
-        let hard = HARD_LIMIT.value(self.control_hard_limit, variable)?;
+        let hard = value("control.hard_limit", self.control_hard_limit, variable)?;
         let hard = hard.map_or(limits.hard, |bytes| usize::try_from(bytes).unwrap_or(limits.hard));
         let seconds = |value: Option<u64>, otherwise| value.map_or(otherwise, Duration::from_secs);
-        let max_age = seconds(MAX_AGE.value(self.control_max_age, variable)?, times.max_age);
-        let max_skew = seconds(MAX_SKEW.value(self.control_max_skew, variable)?, times.max_skew);
+        let max_age = seconds(value("control.max_age", self.control_max_age, variable)?, times.max_age);
+        let max_skew = seconds(value("control.max_skew", self.control_max_skew, variable)?, times.max_skew);
         let least = max_age + max_skew;
-        let ttl = DEDUPE_TTL.value(self.control_dedupe_ttl, variable)?;
+        let ttl = value("control.dedupe_ttl", self.control_dedupe_ttl, variable)?;
         let dedupe = seconds(ttl, times.dedupe.max(least));
         if dedupe < least {
-            let (flag, name) = (DEDUPE_TTL.flag, DEDUPE_TTL.variable);
             let message = format!(
-                "{flag} ({name}) is {} s; it must be at least the largest age and the largest skew together, {} s",
+                "--control-dedupe-ttl (WH_CONTROL_DEDUPE_TTL, control.dedupe_ttl) is {} s; it must be at least the largest age and the largest skew together, {} s",
                 dedupe.as_secs(),
                 least.as_secs()
             );
@@ -118,7 +100,7 @@ impl ControlLimits {
                 "a request_id that is forgotten earlier could be carried out twice; raise it, or lower --control-max-age or --control-max-skew",
             ));
         }
-        let capacity = DEDUPE_CAPACITY.value(self.control_dedupe_capacity, variable)?;
+        let capacity = value("control.dedupe_capacity", self.control_dedupe_capacity, variable)?;
         Ok(Chosen {
             times: Times { max_age, max_skew, dedupe },
             limits: Limits { hard, soft: limits.soft.min(hard), ..limits },

@@ -25,7 +25,7 @@ use crate::failure::{Failure, code, say};
 use crate::places;
 use crate::runtime::{self, process_start};
 
-pub use serve::{DaemonArguments, Started, serve, texts};
+pub use serve::{Appearance, DaemonArguments, Started, serve, texts};
 
 /// Where a daemon of this user is, whether it lives or not.
 #[derive(Debug, Clone)]

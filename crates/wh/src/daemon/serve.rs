@@ -22,6 +22,8 @@ use wh_engine::sessions::{Means, Sessions, UiSpec};
 use wh_engine::store::{Limits as StoreLimits, Store};
 use wh_engine::terminal::{Host, ScreenSpec};
 use wh_pipe::reaper;
+use wh_tui::bell::Bell;
+use wh_tui::keymap::KeyMap;
 use wh_tui::theme::Theme;
 use wh_tui::{Left, Options};
 
@@ -32,6 +34,7 @@ use crate::control::TOKEN_VARIABLE;
 use crate::ending::not_ended;
 use crate::failure::{Failure, code};
 use crate::runtime::{self, process_start};
+use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::{agents, log, protect};
 
@@ -59,6 +62,22 @@ pub struct DaemonArguments {
     pub limits: ControlLimits,
 }
 
+/// The settings of the terminal UI of every session.
+#[derive(Debug, Clone)]
+pub struct Appearance {
+    theme: Theme,
+    keys: Arc<KeyMap>,
+    bell: Bell,
+}
+
+impl Appearance {
+    /// By these settings. The daemon knows no terminal to suit: `auto` is dark.
+    pub fn new(settings: &Settings) -> Self {
+        let theme = settings.choice("theme").and_then(Theme::named).unwrap_or(Theme::dark());
+        Self { theme, keys: Arc::new(settings.keys().clone()), bell: settings.bell() }
+    }
+}
+
 fn failed(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(code::FAILED, format!("the daemon cannot start: {error}"))
 }
@@ -81,6 +100,7 @@ fn failed_at<E: std::fmt::Display>(path: PathBuf) -> impl FnOnce(E) -> Failure {
 pub async fn serve(
     place: &Place,
     arguments: &DaemonArguments,
+    appearance: Appearance,
     started: Started,
     ready: impl FnOnce(&DaemonFile),
 ) -> Result<(), Failure> {
@@ -104,7 +124,7 @@ pub async fn serve(
     let screen = ScreenSpec { history_lines: HISTORY_LINES, log_characters: log::raw_characters()? };
     let sessions = Sessions::new(Means {
         catalog: Box::new(|directory| agents::catalog(directory).map_err(|failure| failure.told())),
-        show: Box::new(show),
+        show: Box::new(move |spec| show(spec, &appearance)),
         unused_ui_after: UNUSED_UI_AFTER,
         screen,
         withheld: vec![TOKEN_VARIABLE.into()],
@@ -249,11 +269,11 @@ pub fn texts() -> Result<Texts, Failure> {
 }
 
 /// Shows a session's conversation on its terminal, for as long as there is one.
-fn show(spec: UiSpec) -> tokio::task::JoinHandle<()> {
+fn show(spec: UiSpec, appearance: &Appearance) -> tokio::task::JoinHandle<()> {
     let UiSpec { host, space, port, me, title, directory, leave } = spec;
     let span = info_span!("session_ui", title);
-    let options =
-        Options { theme: Theme::dark(), agent: Some(title), directory, stays: Some(leave), ..Options::new(me) };
+    let Appearance { theme, keys, bell } = appearance.clone();
+    let options = Options { theme, keys, bell, agent: Some(title), directory, stays: Some(leave), ..Options::new(me) };
     let shown = async move {
         let Host { line, sizes, drawn, leave: _asked, exit } = host;
         let left = wh_tui::run(line, sizes, drawn, space, port, options).await;

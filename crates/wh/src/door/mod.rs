@@ -46,7 +46,14 @@ pub struct RunArguments {
 #[derive(Debug, Clone, Copy, Args)]
 pub struct AnswerTimeout {
     /// Fail if the daemon or the run does not answer within this time: 500ms, 10s, 2m
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(
+        id = "answer_timeout",
+        long = "timeout",
+        value_name = "TIME",
+        default_value = "10s",
+        env = "WH_ANSWER_TIMEOUT",
+        value_parser = duration
+    )]
     pub timeout: Duration,
 }
 

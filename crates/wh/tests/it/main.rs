@@ -8,6 +8,7 @@ mod api;
 mod asciinema;
 mod attached;
 mod commands;
+mod config;
 mod control;
 mod daemon;
 mod documentation;

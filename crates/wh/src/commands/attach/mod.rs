@@ -21,6 +21,7 @@ use crate::door::{AnswerTimeout, Peer, answered};
 use crate::failure::{Failure, code, say, with_exit_codes};
 use crate::person::Person;
 use crate::sender::unanswered;
+use crate::settings::Settings;
 use crate::{log, waiting};
 
 /// The key that leaves a session without ending it.
@@ -50,13 +51,19 @@ pub struct Attach {
 }
 
 impl Attach {
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        attach(&self.session, &self.detach_key, self.answer.timeout, self.theme)
+    pub fn run(self, settings: &Settings) -> Result<ExitCode, Failure> {
+        attach(&self.session, &self.detach_key, self.answer.timeout, self.theme, settings)
     }
 }
 
 /// Shows a session on this terminal until the person leaves or it is over.
-pub fn attach(session: &str, detach_key: &str, timeout: Duration, theme: ThemeChoice) -> Result<ExitCode, Failure> {
+pub fn attach(
+    session: &str,
+    detach_key: &str,
+    timeout: Duration,
+    theme: ThemeChoice,
+    settings: &Settings,
+) -> Result<ExitCode, Failure> {
     let keys = Keys::new(detach_key)?;
     let place = Place::here()?;
     let daemon = place.needed()?;
@@ -65,7 +72,7 @@ pub fn attach(session: &str, detach_key: &str, timeout: Duration, theme: ThemeCh
     waiting::block_on(async move {
         match open(&place, &daemon, session, &person, Deadline::of(timeout)).await? {
             Opened::Screen(attached, line) => screen::show(*attached, line, person, keys).await,
-            Opened::Space(joined, line) => space::show(*joined, line, person, keys, theme).await,
+            Opened::Space(joined, line) => space::show(*joined, line, person, keys, (theme, settings)).await,
         }
     })
 }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -20,6 +21,7 @@ use super::{Keys, Over};
 use crate::commands::space::ThemeChoice;
 use crate::failure::{Failure, code};
 use crate::person::Person;
+use crate::settings::Settings;
 use crate::shown::ShownUi;
 use crate::signals::Signals;
 
@@ -37,7 +39,7 @@ pub async fn show(
     line: Line,
     person: Person,
     keys: Keys,
-    theme: ThemeChoice,
+    (theme, settings): (ThemeChoice, &Settings),
 ) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| Failure::new(code::FAILED, format!("cannot start: {error}"));
     let mut signals = Signals::new().map_err(failed)?;
@@ -55,6 +57,8 @@ pub async fn show(
     };
     let options = Options {
         theme: theme.theme(true),
+        keys: Arc::new(settings.keys().clone()),
+        bell: settings.bell(),
         agent: Some(joined.title),
         directory: PathBuf::from(&joined.session.cwd),
         ..Options::new(ParticipantId::from(joined.participant.as_str()))

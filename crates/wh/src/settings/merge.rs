@@ -1,0 +1,315 @@
+//! Merges the sources of settings: environment, project's file, user's file, default. Flags count before all of these and
+//! are clap's. Pure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use wh_tui::bell::Bell;
+use wh_tui::keymap::{ACTIONS, BindingError, KeyMap};
+
+use super::document::{ConfigFile, Mistake};
+use super::table::{InProject, Setting, by_key, table};
+use super::value::{Kind, Value};
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    User { path: PathBuf, line: usize, column: usize },
+    Project { path: PathBuf, line: usize, column: usize },
+    Environment(&'static str),
+}
+
+impl Source {
+    /// Its name, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::User { .. } => "user",
+            Self::Project { .. } => "project",
+            Self::Environment(_) => "environment",
+        }
+    }
+
+    /// True for a value of a file.
+    pub fn is_file(&self) -> bool {
+        matches!(self, Self::User { .. } | Self::Project { .. })
+    }
+}
+
+/// The value of a setting, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// `None`: no source has one, and there is no default.
+    pub value: Option<Value>,
+    pub source: Source,
+}
+
+/// The files that count.
+#[derive(Debug, Default)]
+pub struct Files {
+    pub user: Option<ConfigFile>,
+    pub project: Option<ConfigFile>,
+    /// The project's file may set everything.
+    pub trusted: bool,
+}
+
+impl Files {
+    /// The settings of the project's file that are not used, because it is not trusted.
+    pub fn untrusted(&self) -> Vec<&'static Setting> {
+        let entries = self.project.iter().filter(|_| !self.trusted).flat_map(|file| &file.entries);
+        entries.map(|entry| entry.setting).filter(|setting| setting.project != InProject::Always).collect()
+    }
+}
+
+/// A mistake that keeps settings from being used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsError {
+    /// In a file.
+    File(Mistake),
+    /// In the environment, in words.
+    Environment(String),
+}
+
+/// The settings in force, flags aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// In the order of the table.
+    resolved: Vec<Resolved>,
+    keys: KeyMap,
+}
+
+impl Settings {
+    /// Merges the sources. `variable` reads the environment.
+    pub fn new(files: &Files, variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+        let resolved =
+            table().iter().map(|setting| resolve(setting, files, &variable)).collect::<Result<Vec<_>, _>>()?;
+        let mut settings = Self { resolved, keys: KeyMap::default() };
+        settings.derive_dedupe_ttl();
+        settings.keys = settings.bind_keys()?;
+        settings.derive_keys();
+        Ok(settings)
+    }
+
+    /// The defaults.
+    pub fn defaults() -> Self {
+        let resolved = table().iter().map(default).collect();
+        Self { resolved, keys: KeyMap::default() }
+    }
+
+    /// Every setting with its value.
+    pub fn all(&self) -> impl Iterator<Item = (&'static Setting, &Resolved)> {
+        table().iter().zip(&self.resolved)
+    }
+
+    /// The value of a setting.
+    pub fn get(&self, setting: &Setting) -> Option<&Resolved> {
+        self.all().find(|(one, _)| std::ptr::eq(*one, setting)).map(|(_, resolved)| resolved)
+    }
+
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.get(by_key(key)?)?.value.as_ref()
+    }
+
+    /// The word of a choice.
+    pub fn choice(&self, key: &str) -> Option<&str> {
+        match self.value(key) {
+            Some(Value::Choice(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The names of a list; none if there is no such list.
+    pub fn names(&self, key: &str) -> &[String] {
+        match self.value(key) {
+            Some(Value::Names(names)) => names,
+            _ => &[],
+        }
+    }
+
+    /// A time.
+    pub fn time(&self, key: &str) -> Option<Duration> {
+        match self.value(key) {
+            Some(Value::Time(time)) => Some(*time),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        match self.value(key) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The key bindings.
+    pub fn keys(&self) -> &KeyMap {
+        &self.keys
+    }
+
+    /// When the terminal's bell rings.
+    pub fn bell(&self) -> Bell {
+        self.choice("notifications.bell").and_then(Bell::named).unwrap_or_default()
+    }
+
+    /// Raises the default of `control.dedupe_ttl` as the daemon does: it must outlast the largest age and skew.
+    fn derive_dedupe_ttl(&mut self) {
+        let least = self.number("control.max_age").unwrap_or(0) + self.number("control.max_skew").unwrap_or(0);
+        let place = table().iter().position(|setting| setting.key() == "control.dedupe_ttl");
+        let Some(resolved) = place.and_then(|place| self.resolved.get_mut(place)) else { return };
+        if let (Source::Default, Some(Value::Number(ttl))) = (&resolved.source, &mut resolved.value) {
+            *ttl = least.max(*ttl);
+        }
+    }
+
+    /// Takes keys that a file binds from the actions that have them by default.
+    fn derive_keys(&mut self) {
+        for (setting, resolved) in table().iter().zip(&mut self.resolved) {
+            let row = ACTIONS.iter().find(|row| setting.section == "keys" && setting.name == row.name);
+            if let (Source::Default, Some(row)) = (&resolved.source, row) {
+                resolved.value = Some(Value::Keys(self.keys.keys_of(row.action)));
+            }
+        }
+    }
+
+    fn bind_keys(&self) -> Result<KeyMap, SettingsError> {
+        let mut bound = Vec::new();
+        for row in &ACTIONS {
+            let Some(resolved) = by_key(&format!("keys.{}", row.name)).and_then(|setting| self.get(setting)) else {
+                continue;
+            };
+            if let (true, Some(Value::Keys(keys))) = (resolved.source.is_file(), &resolved.value) {
+                bound.push((row.action, keys.clone()));
+            }
+        }
+        KeyMap::new(bound).map_err(|error| {
+            let place = match &error {
+                BindingError::Twice { second, .. } => by_key(&format!("keys.{second}")),
+                BindingError::Text(_) | BindingError::Reserved(_) => None,
+            };
+            match place.and_then(|setting| self.get(setting)).map(|resolved| resolved.source.clone()) {
+                Some(Source::User { path, line, column } | Source::Project { path, line, column }) => {
+                    SettingsError::File(Mistake { path, line, column, message: error.to_string() })
+                }
+                _ => SettingsError::Environment(error.to_string()),
+            }
+        })
+    }
+}
+
+fn default(setting: &'static Setting) -> Resolved {
+    Resolved { value: setting.default_value(), source: Source::Default }
+}
+
+fn resolve(
+    setting: &'static Setting,
+    files: &Files,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Resolved, SettingsError> {
+    if let Some(name) = setting.variable
+        && let Some(text) = variable(name)
+        // As the commands take it: an empty number is none, an empty list is a list.
+        && !(text.is_empty() && matches!(setting.kind, Kind::Number { .. }))
+    {
+        let value = setting.kind.parse_text(&text);
+        let value = value.map_err(|wrong| SettingsError::Environment(format!("{name} {}", wrong.message)))?;
+        return Ok(Resolved { value: Some(value), source: Source::Environment(name) });
+    }
+    let allowed = files.trusted || setting.project == InProject::Always;
+    let project = files.project.as_ref().filter(|_| allowed);
+    if let Some((file, entry)) = project.and_then(|file| Some((file, file.get(setting)?))) {
+        let source = Source::Project { path: file.path.clone(), line: entry.line, column: entry.column };
+        return Ok(Resolved { value: Some(entry.value.clone()), source });
+    }
+    if let Some((file, entry)) = files.user.as_ref().and_then(|file| Some((file, file.get(setting)?))) {
+        let source = Source::User { path: file.path.clone(), line: entry.line, column: entry.column };
+        return Ok(Resolved { value: Some(entry.value.clone()), source });
+    }
+    Ok(default(setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::document::Owner;
+    use super::*;
+
+    fn file(owner: Owner, text: &str) -> Option<ConfigFile> {
+        let path = if owner == Owner::User { "/user.toml" } else { "/project.toml" };
+        Some(ConfigFile::read(Path::new(path), text, owner).unwrap())
+    }
+
+    fn shown(settings: &Settings, key: &str) -> String {
+        let resolved = settings.get(by_key(key).unwrap()).unwrap();
+        let value = resolved.value.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        format!("{value} by {}", resolved.source.name())
+    }
+
+    /// A key of each type, as the sources have it from the lowest to the highest.
+    const TYPES: [(&str, [&str; 4]); 4] = [
+        ("theme", ["auto", "dark", "light", "none"]),
+        ("agent", ["demo", "a", "b, c", "d"]),
+        ("timeouts.answer", ["10s", "1s", "2s", "3s"]),
+        ("control.max_age", ["600", "1", "", "3"]),
+    ];
+
+    #[test]
+    fn a_source_counts_before_those_below_it_for_each_type() {
+        for (key, [default, user, project, environment]) in TYPES {
+            let setting = by_key(key).unwrap();
+            let write = |owner, value: &str| {
+                let value = setting.kind.parse_text(value).unwrap();
+                file(owner, &super::super::document::set(Path::new("/"), "", setting, &value).unwrap())
+            };
+            let mut files = Files::default();
+            let merge = |files: &Files, set: bool| {
+                let variable = |name: &str| (set && setting.variable == Some(name)).then(|| environment.to_owned());
+                shown(&Settings::new(files, variable).unwrap(), key)
+            };
+            assert_eq!(merge(&files, false), format!("{default} by default"));
+            files.user = write(Owner::User, user);
+            assert_eq!(merge(&files, false), format!("{user} by user"));
+            if !project.is_empty() {
+                files.project = write(Owner::Project, project);
+                let displayed = setting.project == InProject::Always;
+                let before = if displayed { format!("{project} by project") } else { format!("{user} by user") };
+                assert_eq!(merge(&files, false), before);
+                assert_eq!(files.untrusted().len(), usize::from(!displayed));
+                files.trusted = true;
+                assert_eq!(merge(&files, false), format!("{project} by project"));
+                assert_eq!(files.untrusted().len(), 0);
+            }
+            assert_eq!(merge(&files, true), format!("{environment} by environment"));
+        }
+    }
+
+    #[test]
+    fn a_wrong_variable_is_named() {
+        let merge = |name: &'static str, value: &'static str| {
+            Settings::new(&Files::default(), |one| (one == name).then(|| value.to_owned()))
+        };
+        let SettingsError::Environment(words) = merge("WH_CONTROL_MAX_AGE", "ten").unwrap_err() else { panic!() };
+        assert_eq!(words, r#"WH_CONTROL_MAX_AGE is "ten"; it must be a number from 1 to 43200"#);
+        assert_eq!(shown(&merge("WH_CONTROL_MAX_AGE", "").unwrap(), "control.max_age"), "600 by default");
+        assert_eq!(shown(&merge("WH_TARGET", "").unwrap(), "target"), " by environment");
+        assert_eq!(shown(&merge("WH_CONTROL_MAX_AGE", "4000").unwrap(), "control.dedupe_ttl"), "4300 by default");
+    }
+
+    #[test]
+    fn a_key_that_a_file_binds_is_taken_from_the_action_that_had_it() {
+        let user = file(Owner::User, "[keys]\nundo = 'f2'\nredo = []\n");
+        let settings = Settings::new(&Files { user, ..Files::default() }, |_| None).unwrap();
+        assert_eq!(shown(&settings, "keys.undo"), "f2 by user");
+        assert_eq!(shown(&settings, "keys.redo"), " by user");
+        assert_eq!(shown(&settings, "keys.signal_board"), "ctrl+t by default");
+    }
+
+    #[test]
+    fn a_key_that_is_bound_twice_is_a_mistake_of_the_file() {
+        let user = file(Owner::User, "[keys]\nundo = 'f9'\ntools = 'f9'\n");
+        let files = Files { user, ..Files::default() };
+        let SettingsError::File(mistake) = Settings::new(&files, |_| None).unwrap_err() else { panic!() };
+        assert_eq!(mistake.to_string(), "/user.toml:2:1: f9 is bound to both tools and undo");
+    }
+}

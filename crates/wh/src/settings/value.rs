@@ -1,0 +1,287 @@
+//! The types of settings and their values: read from a file and from text, written as text, TOML and JSON. Pure.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::json;
+use toml_edit::{Array, Item, Value as Toml};
+use wh_core::input::{KeyPress, closest};
+use wh_tui::keymap;
+
+use crate::commands::duration;
+
+/// The type of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A name, or a list of names, at least so many.
+    Names { least: usize },
+    /// A whole number within bounds.
+    Number { smallest: u64, largest: u64 },
+    /// A time: `500ms`, `10s`, `2m`, or a number of seconds.
+    Time,
+    /// A key, or a list of keys.
+    Keys,
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Choice(String),
+    Names(Vec<String>),
+    Number(u64),
+    Time(Duration),
+    Keys(Vec<KeyPress>),
+}
+
+/// A value that a setting cannot have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongValue {
+    /// Its place in the file, if it is not the whole value.
+    pub at: Option<Range<usize>>,
+    /// The objection, to follow the key: `is "drak"; it must be …`.
+    pub message: String,
+}
+
+impl WrongValue {
+    fn new(message: String) -> Self {
+        Self { at: None, message }
+    }
+}
+
+impl Kind {
+    /// The values that are allowed, in words.
+    pub fn expected(self) -> String {
+        match self {
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Names { .. } => "a name, or a list of names".to_owned(),
+            Self::Number { smallest, largest } => format!("a number from {smallest} to {largest}"),
+            Self::Time => "a time, as 500ms, 10s or 2m".to_owned(),
+            Self::Keys => "the name of a key, as ctrl+x, or a list of them".to_owned(),
+        }
+    }
+
+    fn wrong(self, given: impl fmt::Display) -> WrongValue {
+        WrongValue::new(format!("is {given}; it must be {}", self.expected()))
+    }
+
+    /// Reads a value from a variable or an argument. The parts of a list are joined by commas.
+    pub fn parse_text(self, text: &str) -> Result<Value, WrongValue> {
+        match self {
+            Self::Choice(words) if words.contains(&text) => Ok(Value::Choice(text.to_owned())),
+            Self::Choice(words) => {
+                let mut wrong = self.wrong(format_args!("{text:?}"));
+                if let Some(meant) = closest(text, words.iter().copied()) {
+                    wrong.message += &format!("; did you mean {meant:?}?");
+                }
+                Err(wrong)
+            }
+            Self::Names { least } => {
+                let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+                let names: Vec<String> =
+                    names.map(|one| name(one).map_err(WrongValue::new)).collect::<Result<_, _>>()?;
+                if names.len() < least { Err(self.wrong("empty")) } else { Ok(Value::Names(names)) }
+            }
+            Self::Number { smallest, largest } => match text.trim().parse() {
+                Ok(number) if (smallest..=largest).contains(&number) => Ok(Value::Number(number)),
+                _ => Err(self.wrong(format_args!("{text:?}"))),
+            },
+            Self::Time => duration(text.trim()).map(Value::Time).map_err(|_| self.wrong(format_args!("{text:?}"))),
+            Self::Keys => {
+                // The comma may be the key itself.
+                if let Ok(press) = key(text) {
+                    return Ok(Value::Keys(vec![press]));
+                }
+                let keys = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+                keys.map(|one| key(one).map_err(WrongValue::new)).collect::<Result<_, _>>().map(Value::Keys)
+            }
+        }
+    }
+
+    /// Reads a value from a file.
+    pub fn parse_toml(self, item: &Item) -> Result<Value, WrongValue> {
+        let not_this = || self.wrong(kind_of(item));
+        match self {
+            Self::Choice(_) => self.parse_text(item.as_str().ok_or_else(not_this)?),
+            Self::Number { smallest, largest } => {
+                let number = item.as_integer().ok_or_else(not_this)?;
+                match u64::try_from(number) {
+                    Ok(number) if (smallest..=largest).contains(&number) => Ok(Value::Number(number)),
+                    _ => Err(self.wrong(number)),
+                }
+            }
+            Self::Time => {
+                let number = item.as_integer().map(|number| number as f64).or_else(|| item.as_float());
+                let seconds = number.map(|number| Duration::try_from_secs_f64(number).map_err(|_| self.wrong(number)));
+                match (seconds, item.as_str()) {
+                    (Some(seconds), _) => seconds.map(Value::Time),
+                    (None, Some(text)) => self.parse_text(text),
+                    (None, None) => Err(not_this()),
+                }
+            }
+            Self::Names { least } => {
+                let names = texts(item, name).map_err(|wrong| wrong.unwrap_or_else(not_this))?;
+                if names.len() < least { Err(self.wrong("empty")) } else { Ok(Value::Names(names)) }
+            }
+            Self::Keys => texts(item, key).map(Value::Keys).map_err(|wrong| wrong.unwrap_or_else(not_this)),
+        }
+    }
+}
+
+/// Reads a text or a list of texts. The error is `None` if it is neither.
+fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Option<WrongValue>> {
+    let list = match item {
+        Item::Value(Toml::Array(list)) => list.iter().map(|one| (one.as_str(), one.span())).collect(),
+        item => vec![(item.as_str(), item.span())],
+    };
+    let mut values = Vec::new();
+    for (text, at) in list {
+        let text = text.ok_or(None)?;
+        values.push(read(text).map_err(|message| Some(WrongValue { at, message }))?);
+    }
+    Ok(values)
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let unusable = |letter: char| letter.is_whitespace() || letter.is_control() || letter == ',';
+    if text.is_empty() || text.contains(unusable) {
+        return Err(format!("has the name {text:?}; a name is one word, and several are a list"));
+    }
+    Ok(text.to_owned())
+}
+
+fn key(text: &str) -> Result<KeyPress, String> {
+    let press: KeyPress = text.parse().map_err(|error: wh_core::input::UnknownKey| format!("has an {error}"))?;
+    keymap::check(press).map_err(|error| format!("is refused: {error}"))?;
+    Ok(press)
+}
+
+fn kind_of(item: &Item) -> String {
+    match item.type_name() {
+        kind @ ("integer" | "array" | "inline table" | "array of tables") => format!("an {kind}"),
+        kind => format!("a {kind}"),
+    }
+}
+
+impl Value {
+    /// As the value of a key in a file.
+    pub fn to_toml(&self) -> Toml {
+        match self {
+            Self::Names(names) => list(names.clone()),
+            Self::Keys(keys) => list(keys.iter().map(KeyPress::to_string).collect()),
+            Self::Number(number) => i64::try_from(*number).unwrap_or(i64::MAX).into(),
+            Self::Choice(_) | Self::Time(_) => self.to_string().into(),
+        }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Names(names) => json!(names),
+            Self::Keys(keys) => json!(keys.iter().map(KeyPress::to_string).collect::<Vec<_>>()),
+            Self::Number(number) => json!(number),
+            Self::Choice(_) | Self::Time(_) => json!(self.to_string()),
+        }
+    }
+
+    /// As arguments of the flag, one for each part.
+    pub fn to_arguments(&self) -> Vec<String> {
+        match self {
+            Self::Names(names) => names.clone(),
+            other => vec![other.to_string()],
+        }
+    }
+}
+
+fn list(mut texts: Vec<String>) -> Toml {
+    match texts.len() {
+        1 => texts.remove(0).into(),
+        _ => Toml::Array(texts.into_iter().collect::<Array>()),
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Choice(word) => formatter.write_str(word),
+            Self::Names(names) => formatter.write_str(&names.join(", ")),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Time(time) if time.subsec_nanos() == 0 => write!(formatter, "{}s", time.as_secs()),
+            Self::Time(time) => write!(formatter, "{}ms", time.as_secs_f64() * 1000.0),
+            Self::Keys(keys) => {
+                let names: Vec<String> = keys.iter().map(KeyPress::to_string).collect();
+                formatter.write_str(&names.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: Kind = Kind::Number { smallest: 1, largest: 9 };
+    const NAMES: Kind = Kind::Names { least: 0 };
+    const CHOICE: Kind = Kind::Choice(&["dark", "light"]);
+
+    fn read(kind: Kind, toml: &str) -> Result<Value, WrongValue> {
+        let document: toml_edit::Document<String> = format!("key = {toml}").parse().unwrap();
+        kind.parse_toml(document.get("key").unwrap())
+    }
+
+    #[test]
+    fn a_value_reads_back_from_what_it_is_written_as() {
+        for (kind, text) in [
+            (CHOICE, "dark"),
+            (NUMBER, "7"),
+            (Kind::Time, "500ms"),
+            (Kind::Time, "90s"),
+            (NAMES, "a"),
+            (NAMES, "a, b"),
+            (NAMES, ""),
+            (Kind::Keys, "ctrl+x"),
+            (Kind::Keys, "f5, ctrl+,"),
+            (Kind::Keys, "ctrl+,"),
+        ] {
+            let value = match text {
+                // No text can say this.
+                "f5, ctrl+," => read(kind, "['f5', 'ctrl+,']").unwrap(),
+                _ => kind.parse_text(text).unwrap(),
+            };
+            assert_eq!(value.to_string(), text);
+            assert_eq!(read(kind, &value.to_toml().to_string()), Ok(value), "{text}");
+        }
+        assert_eq!(read(Kind::Time, "2"), Ok(Value::Time(Duration::from_secs(2))));
+        assert_eq!(read(Kind::Time, "'2m'").unwrap().to_string(), "120s");
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_what_is_expected() {
+        for (kind, toml, words) in [
+            (CHOICE, "'drak'", r#"is "drak"; it must be one of dark, light; did you mean "dark"?"#),
+            (CHOICE, "3", "is an integer; it must be one of dark, light"),
+            (NUMBER, "'3'", "is a string; it must be a number from 1 to 9"),
+            (NUMBER, "-3", "is -3; it must be a number from 1 to 9"),
+            (NUMBER, "10", "is 10; it must be a number from 1 to 9"),
+            (Kind::Time, "'soon'", r#"is "soon"; it must be a time, as 500ms, 10s or 2m"#),
+            (Kind::Time, "-1", "is -1; it must be a time, as 500ms, 10s or 2m"),
+            (NAMES, "['a b']", r#"has the name "a b"; a name is one word, and several are a list"#),
+            (NAMES, "{ a = 1 }", "is an inline table; it must be a name, or a list of names"),
+            (Kind::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),
+            (Kind::Keys, "'ctlr+x'", r#"has an unknown key "ctlr+x"; did you mean "ctrl+x"?"#),
+            (
+                Kind::Keys,
+                "'x'",
+                "is refused: x types a character and cannot be bound; add ctrl or alt, or choose a function key",
+            ),
+            (Kind::Keys, "[1]", "is an array; it must be the name of a key, as ctrl+x, or a list of them"),
+        ] {
+            assert_eq!(read(kind, toml).unwrap_err().message, words, "{toml}");
+        }
+        for (kind, text) in [(CHOICE, ""), (NUMBER, "ten"), (Kind::Time, "x"), (Kind::Keys, "warp")] {
+            assert!(kind.parse_text(text).is_err(), "{text}");
+        }
+    }
+}
