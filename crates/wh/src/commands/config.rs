@@ -8,8 +8,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
 use crate::agents::quoted;
+use crate::daemon::Place;
 use crate::failure::{Failure, code, say};
 use crate::print::{clean_line, json_line, print};
+use crate::settings::Settings;
 use crate::settings::document::{self, ConfigFile, Owner};
 use crate::settings::files::{self, Found};
 use crate::settings::merge::{Resolved, Source};
@@ -141,9 +143,18 @@ fn found() -> Result<Found, Failure> {
     files::find(Some(Path::new(".")))
 }
 
+/// Settings of this directory; a variable with a wrong value is an error.
+fn merged(found: &Found) -> Result<Settings, Failure> {
+    let settings = files::merge(&found.files)?;
+    match settings.wrong_variables() {
+        [] => Ok(settings),
+        wrong => Err(Failure::new(code::USAGE, wrong.join("\n"))),
+    }
+}
+
 fn list(json: bool) -> Result<(), Failure> {
     let found = found()?;
-    let settings = files::merge(&found.files)?;
+    let settings = merged(&found)?;
     let mut lines = String::new();
     let width = table().iter().map(|setting| setting.key().len()).max().unwrap_or_default();
     for (setting, resolved) in settings.all() {
@@ -162,8 +173,7 @@ fn list(json: bool) -> Result<(), Failure> {
 }
 
 fn get(key: &str, json: bool) -> Result<(), Failure> {
-    let found = found()?;
-    let settings = files::merge(&found.files)?;
+    let settings = merged(&found()?)?;
     let Some((setting, resolved)) = by_key(key).and_then(|setting| Some((setting, settings.get(setting)?))) else {
         return Err(Failure::new(code::USAGE, document::unknown(key)));
     };
@@ -202,8 +212,8 @@ fn set(key: &str, value: &str, project: bool) -> Result<(), Failure> {
     if setting.variable.is_some_and(|name| std::env::var_os(name).is_some()) {
         say(&format!("wh: {} is set and counts before it", setting.variable.unwrap_or_default()));
     }
-    if setting.section == "control" || setting.used_by.contains("daemon") && setting.flag.is_none() {
-        say("wh: a daemon that runs has it after: wh daemon restart");
+    if setting.daemon && !project && Place::here().is_ok_and(|place| place.living().is_some()) {
+        say("wh: the daemon uses it after: wh daemon restart");
     }
     if project && setting.project == InProject::Trusted {
         let directory = path.parent().and_then(Path::parent).unwrap_or(&path);
@@ -264,5 +274,7 @@ fn object(setting: &Setting, resolved: &Resolved) -> Json {
         "default": value(&setting.default_value()),
         "flag": setting.flag.map(|flag| format!("--{flag}")),
         "variable": setting.variable,
+        "used_by": setting.used_by,
+        "description": setting.description,
     })
 }

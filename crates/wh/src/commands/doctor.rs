@@ -47,12 +47,15 @@ impl Doctor {
 
     /// Says which settings files count here, or what is wrong in one.
     fn settings(&self) -> Result<(), Failure> {
-        let found = files::find(Some(Path::new("."))).and_then(|found| files::merge(&found.files).map(|_| found));
-        let (paths, error) = match &found {
-            Ok(found) => (found.paths(), None),
-            Err(failure) => (Vec::new(), Some(failure.told())),
+        let found = files::find(Some(Path::new(".")));
+        let found = found.and_then(|found| files::merge(&found.files).map(|settings| (found, settings)));
+        let (paths, error, notices) = match found {
+            Ok((found, settings)) => {
+                let wrong = settings.wrong_variables().iter().cloned();
+                (found.paths(), None, found.notices(|_| true).into_iter().chain(wrong).collect())
+            }
+            Err(failure) => (Vec::new(), Some(failure.told()), Vec::new()),
         };
-        let notices = found.as_ref().map(|found| found.notices(|_| true)).unwrap_or_default();
         if self.json {
             if !paths.is_empty() || error.is_some() || !notices.is_empty() {
                 let body = json!({ "settings": paths, "error": error, "notices": notices });

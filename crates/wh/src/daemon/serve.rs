@@ -71,9 +71,10 @@ pub struct Appearance {
 }
 
 impl Appearance {
-    /// By these settings. The daemon knows no terminal to suit: `auto` is dark.
+    /// By the files of these settings. The daemon knows no terminal to suit: `auto` is dark. Variables are those of the
+    /// shell that started it, and not of who looks.
     pub fn new(settings: &Settings) -> Self {
-        let theme = settings.choice("theme").and_then(Theme::named).unwrap_or(Theme::dark());
+        let theme = settings.choice_of_file("theme").and_then(Theme::named).unwrap_or(Theme::dark());
         Self { theme, keys: Arc::new(settings.keys().clone()), bell: settings.bell() }
     }
 }

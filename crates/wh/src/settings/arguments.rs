@@ -37,10 +37,12 @@ impl Loaded {
 
 /// Parses the command line of this process. Files are read only for a command that uses settings.
 pub fn parse<T: FromArgMatches>(command: impl Fn() -> Command) -> Result<(T, Loaded), Failure> {
-    let matches = command().get_matches();
+    let mut parsed = command();
+    let matches = parsed.get_matches_mut();
     let (path, leaf) = leaf(&matches);
-    let used = used(&command(), &path);
-    if used.is_empty() && !SHOWS_UI.contains(&path.as_slice()) {
+    let used = used(&parsed, &path);
+    let shows_ui = SHOWS_UI.contains(&path.as_slice());
+    if used.is_empty() && !shows_ui {
         return Ok((read(&matches), Loaded::none()));
     }
     let cwd = leaf.try_get_one::<PathBuf>("cwd").ok().flatten().map_or(Path::new("."), PathBuf::as_path);
@@ -54,7 +56,6 @@ pub fn parse<T: FromArgMatches>(command: impl Fn() -> Command) -> Result<(T, Loa
         .filter(|(setting, id)| is_from_file(&settings, setting) && !given(id))
         .map(|(setting, _)| *setting)
         .collect();
-    let shows_ui = SHOWS_UI.contains(&path.as_slice());
     let is_used = |setting: &Setting| shows_ui || used.iter().any(|(one, _)| std::ptr::eq(*one, setting));
     let loaded = Loaded { notices: found.notices(is_used), settings, from_files };
     if loaded.from_files.is_empty() {

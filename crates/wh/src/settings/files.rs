@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{Flock, FlockArg};
 
 use super::document::{ConfigFile, Mistake, Owner};
-use super::merge::{Files, Settings, SettingsError};
+use super::merge::{Files, Settings};
 use super::table::Setting;
 use crate::agents::quoted;
 use crate::failure::{Failure, code};
@@ -114,10 +114,7 @@ pub fn find(directory: Option<&Path>) -> Result<Found, Failure> {
 /// Merges the files with the environment.
 pub fn merge(files: &Files) -> Result<Settings, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
-    Settings::new(files, variable).map_err(|error| match error {
-        SettingsError::File(mistake) => wrong(&mistake),
-        SettingsError::Environment(words) => Failure::new(code::USAGE, words),
-    })
+    Settings::new(files, variable).map_err(|mistake| wrong(&mistake))
 }
 
 /// Changes a settings file: all of it or nothing, whoever else changes it meanwhile. `change` has the text, empty if there

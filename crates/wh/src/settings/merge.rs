@@ -11,6 +11,9 @@ use super::document::{ConfigFile, Mistake};
 use super::table::{InProject, Setting, by_key, table};
 use super::value::{Kind, Value};
 
+/// The variable by which a person wants no colours in any program (<https://no-color.org>). No file overrules it.
+const NO_COLOR: &str = "NO_COLOR";
+
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -62,29 +65,30 @@ impl Files {
     }
 }
 
-/// A mistake that keeps settings from being used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingsError {
-    /// In a file.
-    File(Mistake),
-    /// In the environment, in words.
-    Environment(String),
-}
-
 /// The settings in force, flags aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// In the order of the table.
     resolved: Vec<Resolved>,
     keys: KeyMap,
+    /// Variables with a wrong value, with the objection. The commands that use them refuse them.
+    wrong_variables: Vec<String>,
 }
 
 impl Settings {
     /// Merges the sources. `variable` reads the environment.
-    pub fn new(files: &Files, variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        let resolved =
-            table().iter().map(|setting| resolve(setting, files, &variable)).collect::<Result<Vec<_>, _>>()?;
-        let mut settings = Self { resolved, keys: KeyMap::default() };
+    pub fn new(files: &Files, variable: impl Fn(&str) -> Option<String>) -> Result<Self, Mistake> {
+        let mut wrong_variables = Vec::new();
+        let resolved = table()
+            .iter()
+            .map(|setting| {
+                resolve(setting, files, &variable).unwrap_or_else(|(name, words)| {
+                    wrong_variables.push(words);
+                    Resolved { value: None, source: Source::Environment(name) }
+                })
+            })
+            .collect();
+        let mut settings = Self { resolved, keys: KeyMap::default(), wrong_variables };
         settings.derive_dedupe_ttl();
         settings.keys = settings.bind_keys()?;
         settings.derive_keys();
@@ -94,7 +98,12 @@ impl Settings {
     /// The defaults.
     pub fn defaults() -> Self {
         let resolved = table().iter().map(default).collect();
-        Self { resolved, keys: KeyMap::default() }
+        Self { resolved, keys: KeyMap::default(), wrong_variables: Vec::new() }
+    }
+
+    /// Objections to variables with a wrong value.
+    pub fn wrong_variables(&self) -> &[String] {
+        &self.wrong_variables
     }
 
     /// Every setting with its value.
@@ -117,6 +126,12 @@ impl Settings {
             Some(Value::Choice(word)) => Some(word),
             _ => None,
         }
+    }
+
+    /// The word of a choice that a file has made.
+    pub fn choice_of_file(&self, key: &str) -> Option<&str> {
+        let resolved = self.get(by_key(key)?)?;
+        self.choice(key).filter(|_| resolved.source.is_file())
     }
 
     /// The names of a list; none if there is no such list.
@@ -172,7 +187,7 @@ impl Settings {
         }
     }
 
-    fn bind_keys(&self) -> Result<KeyMap, SettingsError> {
+    fn bind_keys(&self) -> Result<KeyMap, Mistake> {
         let mut bound = Vec::new();
         for row in &ACTIONS {
             let Some(resolved) = by_key(&format!("keys.{}", row.name)).and_then(|setting| self.get(setting)) else {
@@ -182,16 +197,17 @@ impl Settings {
                 bound.push((row.action, keys.clone()));
             }
         }
-        KeyMap::new(bound).map_err(|error| {
+        KeyMap::new(bound).or_else(|error| {
             let place = match &error {
                 BindingError::Twice { second, .. } => by_key(&format!("keys.{second}")),
+                // Found when the file was read.
                 BindingError::Text(_) | BindingError::Reserved(_) => None,
             };
             match place.and_then(|setting| self.get(setting)).map(|resolved| resolved.source.clone()) {
                 Some(Source::User { path, line, column } | Source::Project { path, line, column }) => {
-                    SettingsError::File(Mistake { path, line, column, message: error.to_string() })
+                    Err(Mistake { path, line, column, message: error.to_string() })
                 }
-                _ => SettingsError::Environment(error.to_string()),
+                _ => Ok(KeyMap::default()),
             }
         })
     }
@@ -201,19 +217,23 @@ fn default(setting: &'static Setting) -> Resolved {
     Resolved { value: setting.default_value(), source: Source::Default }
 }
 
+/// The error is a variable with a wrong value, and the objection.
 fn resolve(
     setting: &'static Setting,
     files: &Files,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Resolved, SettingsError> {
+) -> Result<Resolved, (&'static str, String)> {
     if let Some(name) = setting.variable
         && let Some(text) = variable(name)
         // As the commands take it: an empty number is none, an empty list is a list.
         && !(text.is_empty() && matches!(setting.kind, Kind::Number { .. }))
     {
-        let value = setting.kind.parse_text(&text);
-        let value = value.map_err(|wrong| SettingsError::Environment(format!("{name} {}", wrong.message)))?;
+        let value = setting.kind.parse_text(&text).map_err(|wrong| (name, format!("{name} {}", wrong.message)))?;
         return Ok(Resolved { value: Some(value), source: Source::Environment(name) });
+    }
+    if setting.key() == "theme" && variable(NO_COLOR).is_some_and(|text| !text.is_empty()) {
+        let none = Value::Choice("none".to_owned());
+        return Ok(Resolved { value: Some(none), source: Source::Environment(NO_COLOR) });
     }
     let allowed = files.trusted || setting.project == InProject::Always;
     let project = files.project.as_ref().filter(|_| allowed);
@@ -289,11 +309,25 @@ mod tests {
         let merge = |name: &'static str, value: &'static str| {
             Settings::new(&Files::default(), |one| (one == name).then(|| value.to_owned()))
         };
-        let SettingsError::Environment(words) = merge("WH_CONTROL_MAX_AGE", "ten").unwrap_err() else { panic!() };
-        assert_eq!(words, r#"WH_CONTROL_MAX_AGE is "ten"; it must be a number from 1 to 43200"#);
+        let wrong = merge("WH_CONTROL_MAX_AGE", "ten").unwrap();
+        assert_eq!(shown(&wrong, "control.max_age"), "- by environment");
+        let words = r#"WH_CONTROL_MAX_AGE is "ten"; it must be a number from 1 to 43200"#;
+        assert_eq!(wrong.wrong_variables(), [words]);
         assert_eq!(shown(&merge("WH_CONTROL_MAX_AGE", "").unwrap(), "control.max_age"), "600 by default");
         assert_eq!(shown(&merge("WH_TARGET", "").unwrap(), "target"), " by environment");
         assert_eq!(shown(&merge("WH_CONTROL_MAX_AGE", "4000").unwrap(), "control.dedupe_ttl"), "4300 by default");
+    }
+
+    #[test]
+    fn no_color_counts_before_the_theme_of_a_file_and_not_before_wh_theme() {
+        let files = Files { user: file(Owner::User, "theme = 'dark'"), ..Files::default() };
+        let merge = |set: &[(&str, &str)]| {
+            let variable = |name: &str| set.iter().find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned());
+            shown(&Settings::new(&files, variable).unwrap(), "theme")
+        };
+        assert_eq!(merge(&[("NO_COLOR", "1")]), "none by environment");
+        assert_eq!(merge(&[("NO_COLOR", "")]), "dark by user");
+        assert_eq!(merge(&[("NO_COLOR", "1"), ("WH_THEME", "light")]), "light by environment");
     }
 
     #[test]
@@ -309,7 +343,7 @@ mod tests {
     fn a_key_that_is_bound_twice_is_a_mistake_of_the_file() {
         let user = file(Owner::User, "[keys]\nundo = 'f9'\ntools = 'f9'\n");
         let files = Files { user, ..Files::default() };
-        let SettingsError::File(mistake) = Settings::new(&files, |_| None).unwrap_err() else { panic!() };
+        let mistake = Settings::new(&files, |_| None).unwrap_err();
         assert_eq!(mistake.to_string(), "/user.toml:2:1: f9 is bound to both tools and undo");
     }
 }

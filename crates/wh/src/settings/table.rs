@@ -38,6 +38,8 @@ pub struct Setting {
     pub variable: Option<&'static str>,
     /// The commands that use it.
     pub used_by: &'static str,
+    /// The daemon reads it when it starts.
+    pub daemon: bool,
     /// Rule for a project's file.
     pub project: InProject,
     /// Its meaning, in a line.
@@ -66,12 +68,14 @@ const ROW: Setting = Setting {
     arguments: &[],
     variable: None,
     used_by: "",
+    daemon: false,
     project: InProject::Trusted,
     description: "",
 };
 
 /// A limit of control messages.
-const LIMIT: Setting = Setting { section: "control", used_by: "the daemon", project: InProject::Never, ..ROW };
+const LIMIT: Setting =
+    Setting { section: "control", used_by: "the daemon", daemon: true, project: InProject::Never, ..ROW };
 
 const fn number(smallest: u64, largest: u64) -> Kind {
     Kind::Number { smallest, largest }
@@ -88,6 +92,7 @@ const FIXED: [Setting; 14] = [
         arguments: &["theme"],
         variable: Some("WH_THEME"),
         used_by: "wh, wh space connect, the daemon",
+        daemon: true,
         project: InProject::Always,
         description: "Colours of the terminal UI; none has no colours, auto suits the terminal (in the daemon: dark)",
         ..ROW
@@ -221,6 +226,7 @@ const FIXED: [Setting; 14] = [
         kind: Kind::Choice(&Bell::NAMES),
         default: Cow::Borrowed("off"),
         used_by: "wh, wh space connect, the daemon",
+        daemon: true,
         description: "When the terminal's bell rings: question, when one opens; all, also when the agents have finished",
         ..ROW
     },
@@ -233,6 +239,7 @@ static TABLE: LazyLock<Vec<Setting>> = LazyLock::new(|| {
         kind: Kind::Keys,
         default: Cow::Owned(row.keys.join(", ")),
         used_by: "wh, wh space connect, the daemon",
+        daemon: true,
         description: row.description,
         ..ROW
     });

@@ -239,7 +239,7 @@ fn a_target_of_a_file_that_is_not_in_the_space_is_not_used() {
 
 #[test]
 fn a_mistake_is_shown_with_its_place_and_keeps_only_what_needs_the_file_from_working() {
-    let home = Home::new();
+    let mut home = Home::new();
     let path = home.at("config/wheelhouse/config.toml").display().to_string();
     home.user("# mine\n\nthem = \"dark\"\n");
     let mistake = format!("{path}:3:1: unknown key \"them\"; did you mean \"theme\"?");
@@ -276,6 +276,15 @@ fn a_mistake_is_shown_with_its_place_and_keeps_only_what_needs_the_file_from_wor
         let said = home.run(&["run", "--", "true"]);
         assert_eq!((said.code, said.err), (2, format!("wh: {path}:{place}\n")));
     }
+    home.user("");
+    home.variables.push(("WH_CONTROL_MAX_AGE", "ten"));
+    let words = "WH_CONTROL_MAX_AGE is \"ten\"; it must be a number from 1 to 43200\n";
+    for arguments in [&["config"][..], &["daemon", "start"]] {
+        let said = home.run(arguments);
+        assert_eq!((said.code, said.err), (2, format!("wh: {words}")), "{arguments:?}");
+    }
+    assert_eq!(home.run(&["run", "--", "true"]).code, 0, "a command that does not use a variable does not care");
+    assert!(home.ok(&["doctor"]).contains(&format!("settings: {words}")));
     home.user("theme = \n");
     let said = home.run(&["config", "set", "theme", "dark"]);
     assert!(said.code == 2 && said.err.contains(&format!("{path}:1:9: ")), "{said:?}");
