@@ -220,7 +220,7 @@ pub enum Refusal {
     #[error("nothing waits for {0}")]
     NothingChosen(String),
     /// There is no such command.
-    #[error("Unknown command: /{0}; /help lists the commands")]
+    #[error("Unknown command: /{0};{hint} /help lists the commands", hint = suggestion(.0))]
     UnknownCommand(String),
     /// The id belongs to another command, or to another sender.
     #[error("this request_id was used for another command, for other words or by another sender; use a new one")]
@@ -266,4 +266,9 @@ impl Refusal {
             Self::ResultNotStored(_) => Reason::NotWritten,
         }
     }
+}
+
+/// The command that is most like an unknown one, as a question.
+fn suggestion(name: &str) -> String {
+    crate::slash::meant(name).map(|meant| format!(" did you mean {meant}?")).unwrap_or_default()
 }

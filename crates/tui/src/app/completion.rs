@@ -1,7 +1,8 @@
 //! What the composer offers to complete: commands, whom they are for, files.
 
-use wh_core::slash;
+use wh_core::slash::{self, Listing, Source};
 use wh_core::space::event::Role;
+use wh_core::space::harness::Named;
 use wh_core::space::state::State;
 
 use super::{Act, App};
@@ -40,14 +41,7 @@ impl App {
 }
 
 fn commands(state: &State) -> Vec<Candidate> {
-    let mut all: Vec<Candidate> = Vec::new();
-    // A line of the help that speaks for several is none of them.
-    for entry in slash::COMMANDS.iter().filter(|entry| !entry.name().contains('|')) {
-        let name = entry.name().trim_start_matches('/');
-        if !all.iter().any(|known| known.value == name) {
-            all.push(Candidate::new(name, entry.about));
-        }
-    }
+    let mut all: Vec<Candidate> = slash::ROWS.iter().map(|row| Candidate::new(row.name(), row.about())).collect();
     for (id, participant) in state.present() {
         for command in &participant.capabilities.commands {
             if !all.iter().any(|known| known.value == command.id) {
@@ -58,87 +52,70 @@ fn commands(state: &State) -> Vec<Candidate> {
     all
 }
 
-/// What the word at the end of a command's line may be.
+/// The name of a command's line without the slash, and its arguments.
+fn words(line: &str) -> Option<(&str, Vec<&str>)> {
+    let mut words = line.split_whitespace();
+    let name = words.next()?.strip_prefix('/')?;
+    Some((name, words.collect()))
+}
+
+/// Candidates for the word at the end of a command's line.
 fn arguments(line: &str, state: &State) -> Vec<Candidate> {
-    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let Some((row, mut words)) = words(line).and_then(|(name, words)| Some((slash::find(name)?, words))) else {
+        return Vec::new();
+    };
     if !line.ends_with(char::is_whitespace) {
         words.pop();
     }
-    let fixed = |list: &[&str]| list.iter().map(|word| Candidate::new(*word, "")).collect::<Vec<_>>();
-    let participants = |agents: bool| {
-        let present =
-            state.present().filter(move |(_, one)| one.role == Role::Agent || (!agents && one.role == Role::Human));
-        present.map(|(id, _)| Candidate::new(id.as_str(), "")).collect::<Vec<_>>()
-    };
-    let named = |models: bool| {
-        let mut all = Vec::new();
-        for (_, one) in state.present() {
-            let list = if models { &one.capabilities.models } else { &one.capabilities.modes };
-            all.extend(list.iter().map(|one| Candidate::new(one.id.as_str(), one.title.as_str())));
+    let sources = row.forms.iter().flat_map(|form| form.completes(&words));
+    sources.flat_map(|source| candidates(*source, words.last().copied(), state)).collect()
+}
+
+fn candidates(source: Source, before: Option<&str>, state: &State) -> Vec<Candidate> {
+    let named =
+        |list: &[Named]| list.iter().map(|one| Candidate::new(one.id.as_str(), one.title.as_str())).collect::<Vec<_>>();
+    let present = || state.present().map(|(_, one)| &one.capabilities);
+    match source {
+        Source::Words(words) => words.iter().map(|word| Candidate::new(*word, "")).collect(),
+        Source::Agents => {
+            let agents = state.present().filter(|(_, one)| one.role == Role::Agent);
+            agents.map(|(id, _)| Candidate::new(id.as_str(), "")).collect()
         }
-        all
-    };
-    match words.as_slice() {
-        ["/target"] => [participants(true), fixed(&["show", "none"])].concat(),
-        ["/target", ..] => participants(true),
-        ["/ui"] => fixed(&["board", "tools", "clear"]),
-        ["/ui", "board" | "tools"] | ["/ui-board" | "/tools"] => fixed(&["open", "close", "auto"]),
-        ["/agent"] => participants(true),
-        ["/model"] => named(true),
-        ["/mode"] => named(false),
-        ["/forget", _] => fixed(&["oldest", "newest"]),
-        ["/stream"] => fixed(&["request", "close"]),
-        ["/stream", "request"] => participants(true),
-        ["/stream", "request", _] => fixed(&["upload", "download", "both"]),
-        ["/stream", "close"] => state.streams.iter().map(|stream| Candidate::new(stream.id.as_str(), "")).collect(),
-        ["/envelope"] => fixed(&["mcp/request"]),
-        ["/envelope", "mcp/request"] => fixed(&["tool/call"]),
-        ["/envelope", "mcp/request", "tool/call"] => participants(true),
-        ["/envelope", "mcp/request", "tool/call", whom] => {
-            let tools = state.present().filter(|(id, _)| id.as_str() == *whom).flat_map(|(_, one)| one.tools.iter());
+        Source::Models => present().flat_map(|able| named(&able.models)).collect(),
+        Source::Modes => present().flat_map(|able| named(&able.modes)).collect(),
+        Source::Streams => state.streams.iter().map(|stream| Candidate::new(stream.id.as_str(), "")).collect(),
+        Source::Tools => {
+            let whose = state.present().filter(|(id, _)| Some(id.as_str()) == before);
+            let tools = whose.flat_map(|(_, one)| one.tools.iter());
             tools
                 .map(|tool| Candidate::new(tool.name.as_str(), tool.description.as_deref().unwrap_or_default()))
                 .collect()
         }
-        [command] if for_participants(command) => participants(true),
-        _ => Vec::new(),
     }
 }
 
-fn for_participants(command: &str) -> bool {
-    slash::COMMANDS.iter().any(|entry| {
-        let mut words = entry.usage.split(' ');
-        words.next() == Some(command) && words.next().is_some_and(|word| word.trim_matches(['[', ']']) == "PARTICIPANT")
-    })
-}
-
-/// What may still follow in a command's line, as its usage says.
+/// The arguments that may still follow in a command's line, as its usage says.
 fn ghost(line: &str) -> String {
-    let written = line.split_whitespace().count();
-    let Some(name) = line.split_whitespace().next().filter(|name| name.starts_with('/') && !line.contains('\n')) else {
-        return String::new();
+    let Some((name, words)) = words(line).filter(|_| !line.contains('\n')) else { return String::new() };
+    let Some(row) = slash::find(name) else { return String::new() };
+    // Without a word that tells them apart, forms with a help line each have no common usage.
+    let form = match (row.forms, row.listing) {
+        ([_, _, ..], Listing::Own(_)) if words.is_empty() => None,
+        (forms, _) => forms.iter().find(|form| form.fits(&words)),
     };
-    let entries = || slash::COMMANDS.iter().filter(|entry| entry.name() == name);
-    let second = line.split_whitespace().nth(1);
-    let fits = |entry: &&slash::Entry| second.is_some() && entry.usage.split(' ').nth(1) == second;
-    let Some(entry) = entries().find(fits).or_else(|| entries().next().filter(|_| entries().count() == 1)) else {
-        return String::new();
-    };
-    let rest: Vec<&str> = arguments_of(entry.usage).into_iter().skip(written - 1).collect();
-    match (line.ends_with(' '), written) {
+    let Some(form) = form else { return String::new() };
+    let rest: Vec<&str> = form.arguments.iter().skip(words.len()).map(|argument| argument.written).collect();
+    match (line.ends_with(' '), words.len()) {
         (true, _) => rest.join(" "),
-        (false, 1) if !rest.is_empty() => format!(" {}", rest.join(" ")),
+        (false, 0) if !rest.is_empty() => format!(" {}", rest.join(" ")),
         (false, _) => String::new(),
     }
 }
 
-/// A usage's arguments; what stands in brackets is one.
-fn arguments_of(usage: &str) -> Vec<&str> {
-    usage.split(' ').skip(1).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use wh_core::space::event::Event;
+
     use super::*;
 
     #[test]
@@ -150,6 +127,9 @@ mod tests {
             ("/pause demo", ""),
             ("/help", ""),
             ("/stream ", ""),
+            ("/ui", " board|tools [open|close|auto]"),
+            ("/ui board ", "[open|close|auto]"),
+            ("/ui clear ", ""),
             ("/stream close ", "ID"),
             ("/nothing ", ""),
             ("hello ", ""),
@@ -160,8 +140,31 @@ mod tests {
     }
 
     #[test]
-    fn commands_for_participants_are_known_by_their_usage() {
-        assert!(for_participants("/pause") && for_participants("/interrupt"));
-        assert!(!for_participants("/help") && !for_participants("/ack"));
+    fn arguments_complete_as_their_row_says() {
+        let mut state = State::new("test", "me".into());
+        let joined = Event::Joined("demo".into(), Role::Agent);
+        state.apply(&joined, std::time::SystemTime::UNIX_EPOCH);
+        let offered = |line: &str| -> Vec<String> {
+            arguments(line, &state).into_iter().map(|candidate| candidate.value).collect()
+        };
+        for (line, expected) in [
+            ("/pause ", &["demo"][..]),
+            ("/pause d", &["demo"]),
+            ("/interrupt ", &["demo"]),
+            ("/target ", &["demo", "show", "none"]),
+            ("/target demo ", &["demo"]),
+            ("/ui ", &["board", "tools", "clear"]),
+            ("/ui board ", &["open", "close", "auto"]),
+            ("/ui clear ", &[]),
+            ("/forget demo ", &["oldest", "newest"]),
+            ("/stream ", &["request", "close"]),
+            ("/stream request demo ", &["upload", "download", "both"]),
+            ("/envelope mcp/request tool/call ", &["demo"]),
+            ("/help ", &[]),
+            ("/ack ", &[]),
+            ("/nothing ", &[]),
+        ] {
+            assert_eq!(offered(line), expected, "{line:?}");
+        }
     }
 }

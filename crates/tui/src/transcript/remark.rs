@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
-use wh_core::slash::{COMMANDS, HELP_TITLE};
+use wh_core::slash::{HELP_TITLE, help_lines};
 use wh_core::space::item::{Level, Progress};
 
 use super::entry::{Drawn, INDENT, Sheet};
@@ -145,7 +145,8 @@ fn laid_out(said: &[&str], width: usize, help: bool) -> Vec<String> {
 fn columns(line: &str, help: bool) -> Option<(&str, &str)> {
     let indent = line.len() - line.trim_start().len();
     let body = &line[indent..];
-    let known = || COMMANDS.iter().filter(|entry| body.starts_with(entry.usage)).map(|entry| entry.usage.len()).max();
+    let known =
+        || help_lines().map(|line| line.usage).filter(|usage| body.starts_with(usage)).map(|usage| usage.len()).max();
     let end = match help.then(known).flatten() {
         Some(usage) if usage < body.len() => indent + usage,
         _ if line.starts_with(HELP_TITLE) => return None,
