@@ -2,7 +2,7 @@
 //! directly or through sessions that it created; everything else needs a caller outside every session. Pure: `wh_client::trace`
 //! finds out where a caller runs.
 
-use crate::line::first_visible;
+use crate::line::Prefix;
 use crate::reason::Reason;
 
 /// Creators that are stored with a session, the nearest first. An ancestor beyond that may no longer answer for it.
@@ -83,10 +83,9 @@ pub enum Act {
 }
 
 impl Act {
-    /// A chat message with this text. Agents differ in what they trim before they look for a slash, so everything is passed over that
-    /// shows nothing.
+    /// A chat message with this text.
     pub fn say(text: &str) -> Self {
-        Self::Say { command: first_visible(text) == Some('/') }
+        Self::Say { command: Prefix::seen_in(text) == Some(Prefix::Command) }
     }
 }
 

@@ -17,7 +17,6 @@ use std::time::{Duration, SystemTime};
 
 use ratatui::layout::{Position, Rect};
 use wh_client::Change;
-use wh_core::line::is_message;
 use wh_core::slash::{Board, UiCommand};
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Activity, Role};
@@ -257,7 +256,7 @@ impl App {
                 }
             }
             Err(refusal) => {
-                if let Some(line) = request.written.as_ref().filter(|written| !is_message(written)) {
+                if let Some(line) = request.written.as_ref().filter(|written| !submit::is_message(written)) {
                     return vec![submit::refused(line.clone(), refusal.to_string())];
                 }
                 self.warn(refusal.to_string(), now);

@@ -1,5 +1,7 @@
 //! What a word under the caret may become: a slash command, or a file after an `@`.
 
+use wh_core::line::{Prefix, is_slash};
+
 use super::fuzzy;
 
 /// What is being written at the caret.
@@ -20,7 +22,7 @@ pub struct Token {
 /// What a token names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A command: a `/` at the very beginning.
+    /// A command: a `/` at the beginning of the text.
     Command,
     /// A file: an `@` at the beginning of a word.
     File,
@@ -33,8 +35,8 @@ impl TokenKind {
     #[must_use]
     pub fn mark(self) -> &'static str {
         match self {
-            Self::Command => "/",
-            Self::File => "@",
+            Self::Command => Prefix::Command.as_str(),
+            Self::File => Prefix::File.as_str(),
             Self::Argument => "",
         }
     }
@@ -48,10 +50,11 @@ pub(super) fn token(content: &str, caret: usize) -> Option<Token> {
         blank + width
     });
     let end = caret + after.find(char::is_whitespace).unwrap_or(after.len());
-    let kind = match content[start..].chars().next() {
-        Some('/') if start == 0 => TokenKind::Command,
-        Some('@') => TokenKind::File,
-        _ if start > 0 && content.starts_with('/') => TokenKind::Argument,
+    let (command, first) = (is_slash(content), content[..start].trim().is_empty());
+    let kind = match Prefix::of_word(&content[start..]) {
+        Some(Prefix::Command) if first => TokenKind::Command,
+        Some(Prefix::File) => TokenKind::File,
+        _ if command && !first => TokenKind::Argument,
         _ => return None,
     };
     let word = start + kind.mark().len();

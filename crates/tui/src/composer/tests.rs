@@ -294,6 +294,8 @@ fn escape_closes_the_list_until_another_word_begins() {
 #[test]
 fn only_the_first_word_is_a_command_and_an_at_within_a_word_is_none() {
     assert_eq!(typed("a /he").token(), None);
+    let token = typed(" /he").token().unwrap();
+    assert_eq!((token.kind, token.start, token.query.as_str()), (TokenKind::Command, 1, "he"));
     assert_eq!(typed("me@example").token(), None);
     let token = typed("/help x").token().unwrap();
     assert_eq!((token.kind, token.start, token.query.as_str()), (TokenKind::Argument, 6, "x"));

@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use serde_json::json;
 use wh_client::Conversation;
 use wh_core::caller::Act;
-use wh_core::line;
+use wh_core::line::{ComposerLine, LineError};
 use wh_core::request::{Content, Request as Named};
 use wh_core::session::{Fate, Refusal as TerminalRefusal};
 use wh_core::slash::Slash;
@@ -132,11 +132,14 @@ async fn interrupt_program(door: &Door, named: Option<Named>) -> Result<Json<Don
 async fn command(State(door): State<Door>, body: Body) -> Result<Json<DoneBody>, Fault> {
     let body: CommandRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
-    if !body.command.trim_start().starts_with('/') {
-        let hint = "a command begins with a slash, as /help; to say something use POST /message".to_owned();
-        return Err(Fault::Refused("Invalid command", hint));
-    }
-    let asked = line::read(&body.command).map_err(Fault::Line)?;
+    let asked = match ComposerLine::read(&body.command) {
+        Ok(ComposerLine::Slash(asked)) => asked,
+        Err(error @ LineError::Slash(_)) => return Err(Fault::Line(error)),
+        Ok(_) | Err(_) => {
+            let hint = "a command begins with a slash, as /help; to say something use POST /message".to_owned();
+            return Err(Fault::Refused("Invalid command", hint));
+        }
+    };
     let named = id.map(|id| Named::new(id, SENDER, &Content::Line(body.command.trim())));
     let Done { receipt, lines, duplicate, .. } = run_line(door.conversation()?, named, asked).await?;
     Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))

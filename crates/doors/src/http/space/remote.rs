@@ -4,11 +4,10 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use serde_json::{Map, Value, json};
-use wh_core::line;
+use wh_core::line::ComposerLine;
 use wh_core::request::{Content, Request as Named, TextDigest};
-use wh_core::slash::Slash;
 use wh_core::space::ParticipantId;
-use wh_core::space::command::{Command, Done};
+use wh_core::space::command::Done;
 use wh_core::space::item::Body as ItemBody;
 use wh_core::space::query::{Said, Speaker};
 use wh_core::time::iso;
@@ -78,22 +77,21 @@ async fn message(State(door): State<Door>, peer: Peer, body: Body) -> Result<Jso
     let to: Option<Vec<ParticipantId>> =
         request.to.as_ref().map(|list| list.iter().map(|one| ParticipantId::from(one.as_str())).collect());
     // A text for named participants is a message whatever it begins with: slash commands name their own.
-    let mut asked = match request.literal || to.is_some() {
-        true => Slash::Space(Command::say(request.message.as_str(), to)),
-        false => line::read(&request.message).map_err(Fault::Line)?,
+    let line = match request.literal || to.is_some() {
+        true => ComposerLine::Message { text: request.message.clone(), to, literal: request.literal },
+        false => ComposerLine::read(&request.message).map_err(Fault::Line)?,
     };
-    let content = match &mut asked {
-        Slash::Space(Command::Say { text, literal, .. }) if *text == request.message => {
-            *literal = request.literal;
+    let content = match &line {
+        ComposerLine::Message { text, .. } => {
             let to = request.to.as_deref().filter(|to| !door.is_usual(to));
             Content::Text { digest: TextDigest::of(text), interrupt: false, to }
         }
-        _ => Content::Line(request.message.trim()),
+        ComposerLine::Slash(_) | ComposerLine::Envelope(_) => Content::Line(request.message.trim()),
     };
-    line::check_shell(&asked, request.allow_shell).map_err(Fault::Line)?;
-    door.admit(&peer, line::act(&asked)).await?;
+    line.check_shell(request.allow_shell).map_err(Fault::Line)?;
+    door.admit(&peer, line.act()).await?;
     let named = id.map(|id| Named::new(id, SENDER, &content));
-    let Done { receipt, duplicate, lines, .. } = run_line(conversation, named, asked).await?;
+    let Done { receipt, duplicate, lines, .. } = run_line(conversation, named, line.into_slash()).await?;
     let ReceiptBody { request_id, turn, stage, reason, code, .. } = receipt_body(&receipt);
     let status = "Message submitted".to_owned();
     Ok(Json(MessageBody { status, request_id, turn, stage, reason, code, duplicate, lines }))
