@@ -1,6 +1,9 @@
 //! The space machine: what happens goes in, what must be done comes out. It routes chat to sessions, keeps their turns and
 //! questions, and says what became of every command.
 
+mod acknowledging;
+mod addressing;
+mod calling;
 mod calls;
 mod commands;
 mod deeds;
@@ -10,6 +13,7 @@ mod messages;
 mod posting;
 mod reports;
 mod restored;
+mod settings;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
