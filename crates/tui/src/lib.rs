@@ -5,10 +5,10 @@
 mod app;
 pub mod bell;
 mod call;
-pub mod composer;
+mod composer;
 pub mod diff;
 pub mod keymap;
-pub mod markdown;
+mod markdown;
 mod options;
 mod paint;
 mod picker;
@@ -16,7 +16,7 @@ mod run;
 pub mod theme;
 mod transcript;
 mod view;
-pub mod wrap;
+mod wrap;
 
 pub use options::Options;
 pub use run::{Error, Left, run};

@@ -29,7 +29,7 @@ pub use message::{ControlMessage, ControlPayload, TextSource};
 pub use policy::{Action, InvalidRule, Member, MemberId, Policy, Principal, Role, Rule, Target, Team};
 pub use refused::Refused;
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::request::{Fingerprint, RequestId};
 
@@ -56,8 +56,6 @@ pub struct Admitted {
     pub fingerprint: Fingerprint,
     /// The text is so long that its sender should be warned.
     pub warning: Option<String>,
-    /// For how long a repetition must be known as one.
-    pub remember_for: Duration,
 }
 
 impl Gate {
@@ -75,7 +73,7 @@ impl Gate {
         let warning = self.check_text(&message.payload)?;
         let by = self.authorise(message, principal, target)?;
         let fingerprint = Fingerprint::of(&by.member, &message.payload.content()?);
-        Ok(Admitted { by, fingerprint, warning, remember_for: self.times.remembered() })
+        Ok(Admitted { by, fingerprint, warning })
     }
 
     fn check_text(&self, payload: &ControlPayload<'_>) -> Result<Option<String>, Refused> {

@@ -1,5 +1,7 @@
 //! Properties of the gate: nobody is admitted against the rules, and every message that could be replayed is remembered.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::tests::{SENT, answer, at, gate, request, target, typed};

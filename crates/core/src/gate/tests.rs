@@ -90,7 +90,7 @@ fn a_member_may_type_to_a_session_of_the_team() {
     let admitted = gate().admit(&request(typed("hello")), &by("ada"), Some(&target()), at(1)).unwrap();
     assert_eq!(admitted.by, MemberId { team: "crew".to_owned(), member: "ada".to_owned() });
     assert_eq!(admitted.warning, None);
-    assert_eq!(admitted.remember_for, Duration::from_secs(900));
+    assert_eq!(gate().times.remembered(), Duration::from_secs(900));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_message_is_taken_from_its_skew_to_its_age_and_not_a_second_outside() {
     }
     assert_eq!(admit(at(601)).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
     assert_eq!(admit(at(-301)).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
-    let moment = std::time::Duration::from_millis(1);
+    let moment = Duration::from_millis(1);
     assert_eq!(admit(at(600) + moment).unwrap_err(), Refused::TooOld { age: 601, allowed: 600 });
     assert_eq!(admit(at(-300) - moment).unwrap_err(), Refused::Ahead { by: 301, allowed: 300 });
 }

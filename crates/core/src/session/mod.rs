@@ -276,11 +276,6 @@ impl Session {
         self.attached
     }
 
-    /// Whether the program has ended and all of its output has been seen.
-    pub fn over(&self) -> bool {
-        self.drained
-    }
-
     /// Frames so far, and when the last was complete.
     pub fn frames(&self) -> (u64, Option<Instant>) {
         (self.frames.count(), self.frames.last())

@@ -114,13 +114,6 @@ impl Composer {
         self.chips.expand(self.text.content())
     }
 
-    /// The text as it is seen, with chips as their labels.
-    #[must_use]
-    pub fn shown(&self) -> String {
-        let content = self.text.content();
-        content.chars().map(|character| self.chips.label(character).unwrap_or_else(|| character.to_string())).collect()
-    }
-
     /// Whether there is no text at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -134,13 +127,6 @@ impl Composer {
         self.settle();
     }
 
-    /// Empties the composer; it can be undone. Returns the text.
-    pub fn take(&mut self) -> String {
-        let taken = self.text();
-        self.clear();
-        taken
-    }
-
     /// Empties the composer; it can be undone. Says whether there was anything.
     pub fn clear(&mut self) -> bool {
         if self.is_empty() {
@@ -148,11 +134,6 @@ impl Composer {
         }
         self.set_text("");
         true
-    }
-
-    /// Adds something sent earlier to what can be recalled.
-    pub fn remember(&mut self, sent: &str) {
-        self.recall.push(harmless(sent));
     }
 
     /// Inserts at the caret, as typed.

@@ -26,6 +26,12 @@ impl Composer {
         names.split_whitespace().map(|name| self.handle(&key(name))).last().expect("at least one key")
     }
 
+    /// The text as it is seen, with chips as their labels.
+    fn shown(&self) -> String {
+        let content = self.text.content();
+        content.chars().map(|character| self.chips.label(character).unwrap_or_else(|| character.to_string())).collect()
+    }
+
     /// The text with `|` at the caret.
     fn state(&self) -> String {
         format!("{}|{}", self.text.before(), self.text.after())
@@ -185,8 +191,8 @@ fn what_was_sent_can_be_recalled_and_the_draft_survives() {
 
 #[test]
 fn recall_begins_at_the_first_row_only() {
-    let mut composer = Composer::new();
-    composer.remember("old");
+    let mut composer = typed("old");
+    composer.press("enter");
     composer.insert("a\nb");
     composer.press("up");
     assert_eq!(composer.state(), "a|\nb");
