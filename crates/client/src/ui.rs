@@ -1,7 +1,7 @@
 //! Whoever shows a space: what is known of it outside, and what it can be asked to do.
 
 use tokio::sync::{mpsc, oneshot, watch};
-use wh_core::slash::{Board, UiCommand};
+use wh_core::slash::{UiCommand, Visibility};
 
 use crate::surface::Gone;
 
@@ -14,7 +14,7 @@ pub struct UiFacts {
     /// The signal board is open.
     pub board_expanded: bool,
     /// What the person wants of the board, if they have said.
-    pub board_override: Option<Board>,
+    pub board_override: Option<Visibility>,
     /// Details are shown.
     pub verbose: bool,
     /// What comes through streams is shown.

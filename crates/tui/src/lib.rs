@@ -11,6 +11,7 @@ pub mod keymap;
 mod markdown;
 mod options;
 mod paint;
+mod panes;
 mod picker;
 mod run;
 pub mod theme;

@@ -35,36 +35,21 @@ pub enum UiCommand {
     Verbose,
     /// Show what comes through streams, or no longer.
     Streams,
-    /// Open or close the signal board, or let it decide; `None` turns it over.
-    Board(Option<Board>),
-    /// Open or close the tool sidebar, or let it decide; `None` turns it over.
-    Tools(Option<Board>),
-    /// List something to choose from.
-    Pick(Pick),
+    /// Show or hide a pane, or let it decide; `None` toggles it.
+    Pane(PaneName, Option<Visibility>),
     /// Clear what is shown. The conversation stays.
     ClearView,
-    /// List the keys.
-    Keys,
     /// Leave.
     Exit,
 }
 
-/// What a person chooses from a list.
+/// Name of a part of the screen. Which there are is the UI's matter; rows of the table name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pick {
-    /// The agent that chat goes to.
-    Agent,
-    /// The model of the agent that chat goes to.
-    Model,
-    /// Its mode.
-    Mode,
-    /// A conversation that it keeps, to go on with.
-    Conversation,
-}
+pub struct PaneName(pub &'static str);
 
-/// What the person wants of the signal board, or of the tool sidebar.
+/// A person's wish for a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Board {
+pub enum Visibility {
     /// Always there.
     Open,
     /// Never there.
@@ -73,7 +58,7 @@ pub enum Board {
     Auto,
 }
 
-impl Board {
+impl Visibility {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Board, Pick, Slash, UiCommand};
+use super::{PaneName, Slash, UiCommand, Visibility};
 use crate::posted::Posted;
 use crate::space::ParticipantId;
 use crate::space::command::{Command, Selector, Target};
@@ -13,6 +13,9 @@ use crate::space::roster::Ask;
 
 /// Seconds that a pause may take.
 pub(crate) const LONGEST_PAUSE: u64 = 366 * 24 * 3600;
+
+/// Panes that `/ui` shows and hides.
+pub(super) const PANES: &[&str] = &["board", "tools"];
 
 /// Changes to an MCP server.
 pub(super) const MCP_VERBS: &[&str] = &["reconnect", "enable", "disable"];
@@ -98,25 +101,31 @@ fn named_call(name: &str, words: &[&str]) -> Call {
     Call::Other { name: name.to_owned(), parameters: json!({ "words": words }) }
 }
 
-pub(super) fn pane(words: &Words<'_>, command: fn(Option<Board>) -> UiCommand) -> Read {
-    ui(command(board(words.get(0))?))
+/// Toggles a pane.
+pub(super) fn toggle(pane: &'static str) -> Read {
+    ui(UiCommand::Pane(PaneName(pane), None))
+}
+
+/// The pane of a command.
+pub(super) fn pane(words: &Words<'_>, pane: &'static str) -> Read {
+    ui(UiCommand::Pane(PaneName(pane), visibility(words.get(0))?))
 }
 
 pub(super) fn ui_pane(words: &Words<'_>) -> Read {
-    match words.get(0) {
-        Some("board") => ui(UiCommand::Board(board(words.get(1))?)),
-        Some("tools") => ui(UiCommand::Tools(board(words.get(1))?)),
-        Some("clear") => ui(UiCommand::ClearView),
+    let named = PANES.iter().find(|pane| words.get(0) == Some(pane));
+    match (named, words.get(0)) {
+        (Some(pane), _) => ui(UiCommand::Pane(PaneName(pane), visibility(words.get(1))?)),
+        (None, Some("clear")) => ui(UiCommand::ClearView),
         _ => Err("/ui knows board, tools and clear"),
     }
 }
 
-fn board(word: Option<&str>) -> Result<Option<Board>, &'static str> {
+fn visibility(word: Option<&str>) -> Result<Option<Visibility>, &'static str> {
     match word {
         None => Ok(None),
-        Some("open") => Ok(Some(Board::Open)),
-        Some("close" | "closed") => Ok(Some(Board::Close)),
-        Some("auto") => Ok(Some(Board::Auto)),
+        Some("open") => Ok(Some(Visibility::Open)),
+        Some("close" | "closed") => Ok(Some(Visibility::Close)),
+        Some("auto") => Ok(Some(Visibility::Auto)),
         Some(_) => Err("it is open, close or auto"),
     }
 }
@@ -130,7 +139,7 @@ pub(super) fn target(words: &Words<'_>) -> Read {
 }
 
 pub(super) fn agent(words: &Words<'_>) -> Read {
-    if words.is_empty() { ui(UiCommand::Pick(Pick::Agent)) } else { agents(words) }
+    if words.is_empty() { toggle("agents") } else { agents(words) }
 }
 
 pub(super) fn agents(words: &Words<'_>) -> Read {
@@ -143,7 +152,7 @@ pub(super) fn agents(words: &Words<'_>) -> Read {
 pub(super) fn conversations(words: &Words<'_>) -> Read {
     match words.whom() {
         Some(id) => space(Command::Manage(Some(id), Ask::Conversations)),
-        None => ui(UiCommand::Pick(Pick::Conversation)),
+        None => toggle("conversations"),
     }
 }
 

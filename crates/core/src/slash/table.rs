@@ -215,23 +215,21 @@ pub const ROWS: &[Row] = &[
         Joint(General, "/ui board|tools [open|close|auto]", "The signal board, or what agents do with their tools"),
         &[
             form(
-                &[argument("board|tools", &[Fixed(&["board", "tools"])]), VISIBILITY],
+                &[argument("board|tools", &[Fixed(read::PANES)]), VISIBILITY],
                 "The signal board, or what agents do with their tools",
             ),
             form(&[argument("clear", &[Fixed(&["clear"])])], "Clear what is shown; the conversation stays"),
         ],
         read::ui_pane,
     ),
-    row(&["ui-board"], With("ui"), &[form(&[VISIBILITY], "The signal board")], |words| {
-        read::pane(words, UiCommand::Board)
-    }),
+    row(&["ui-board"], With("ui"), &[form(&[VISIBILITY], "The signal board")], |words| read::pane(words, "board")),
     row(&["tools"], With("ui"), &[form(&[VISIBILITY], "What agents do with their tools")], |words| {
-        read::pane(words, UiCommand::Tools)
+        read::pane(words, "tools")
     }),
     row(&["ui-clear"], Own(General), &[form(&[], "Clear what is shown; the conversation stays")], |_| {
         read::ui(UiCommand::ClearView)
     }),
-    row(&["keys"], Own(General), &[form(&[], "List the keys")], |_| read::ui(UiCommand::Keys)),
+    row(&["keys"], Own(General), &[form(&[], "List the keys")], |_| read::toggle("keys")),
     row(&["exit", "quit"], Own(General), &[form(&[], "Leave")], |_| read::ui(UiCommand::Exit)),
     row(
         &["ack"],

@@ -15,7 +15,7 @@ use super::question::{Answer, Choice, Meaning, Question, QuestionKind};
 use super::{ItemId, ParticipantId, TurnId};
 use crate::receipt::{Failure, Stage};
 use crate::request::{Content, Request, RequestId};
-use crate::slash::{self, Board, Pick, Slash, UiCommand};
+use crate::slash::{self, PaneName, Slash, UiCommand, Visibility};
 use deeds::answered;
 
 pub(super) struct Bench {
@@ -493,14 +493,15 @@ fn a_setting_is_told_to_the_agent_and_not_said_in_the_conversation() {
 
 #[test]
 fn what_is_chosen_from_a_list_is_for_whoever_shows_it() {
-    for (line, list) in [("/agent", Pick::Agent), ("/sessions", Pick::Conversation)] {
-        assert_eq!(slash::parse(line), Ok(Slash::Ui(UiCommand::Pick(list))), "{line}");
+    let pane = |name, wish| Ok(Slash::Ui(UiCommand::Pane(PaneName(name), wish)));
+    for (line, list) in [("/agent", "agents"), ("/sessions", "conversations")] {
+        assert_eq!(slash::parse(line), pane(list, None), "{line}");
     }
     let invited = Command::Manage(Some(agent()), crate::space::roster::Ask::Invite);
     assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(invited)));
     assert_eq!(slash::parse("/resume"), Ok(Slash::Space(Command::Call(None, Call::Resume))));
     assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(Command::Call(Some(agent()), Call::Resume))));
-    assert_eq!(slash::parse("/tools auto"), Ok(Slash::Ui(UiCommand::Tools(Some(Board::Auto)))));
-    assert_eq!(slash::parse("/ui tools"), Ok(Slash::Ui(UiCommand::Tools(None))));
+    assert_eq!(slash::parse("/tools auto"), pane("tools", Some(Visibility::Auto)));
+    assert_eq!(slash::parse("/ui tools"), pane("tools", None));
     assert!(slash::parse("/tools sometimes").is_err());
 }

@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use wh_core::input::Gesture;
-use wh_core::slash::Pick;
+use wh_core::slash::PaneName;
 use wh_core::space::command::{Command, Refusal, Setting, Target};
 use wh_core::space::event::{Activity, Role};
 use wh_core::space::extent::Piece;
@@ -15,6 +15,37 @@ use wh_core::space::{ItemId, ParticipantId};
 
 use super::{Act, App, Request};
 use crate::picker::{Picked, Picker, Row};
+
+/// A list that a person chooses from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pick {
+    /// The agent that chat goes to.
+    Agent,
+    /// The model of the agent that chat goes to.
+    Model,
+    /// Its mode.
+    Mode,
+    /// A conversation that it keeps, to go on with.
+    Conversation,
+}
+
+impl Pick {
+    pub(crate) const AGENTS: PaneName = PaneName("agents");
+    pub(crate) const MODELS: PaneName = PaneName("models");
+    pub(crate) const MODES: PaneName = PaneName("modes");
+    pub(crate) const CONVERSATIONS: PaneName = PaneName("conversations");
+
+    /// The list with this name.
+    pub(crate) fn named(name: PaneName) -> Option<Self> {
+        match name {
+            Self::AGENTS => Some(Self::Agent),
+            Self::MODELS => Some(Self::Model),
+            Self::MODES => Some(Self::Mode),
+            Self::CONVERSATIONS => Some(Self::Conversation),
+            _ => None,
+        }
+    }
+}
 
 /// The list that is open.
 #[derive(Debug)]
@@ -72,7 +103,7 @@ impl Choices {
         self.open.is_some()
     }
 
-    pub(super) fn close(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         self.open.take().is_some()
     }
 }
@@ -92,7 +123,7 @@ impl App {
     }
 
     /// Opens a list, or closes it if it is the one that is open.
-    pub(super) fn pick(&mut self, of: Pick, state: &State, now: SystemTime) -> Vec<Act> {
+    pub(crate) fn pick(&mut self, of: Pick, state: &State, now: SystemTime) -> Vec<Act> {
         self.keys = None;
         if self.choices.open.take().is_some_and(|open| open.of == of) {
             return Vec::new();
@@ -137,7 +168,7 @@ impl App {
     }
 
     /// Lists what there is now.
-    pub(super) fn settle_picker(&mut self, state: &State, now: SystemTime) {
+    pub(crate) fn settle_picker(&mut self, state: &State, now: SystemTime) {
         let Some(open) = &mut self.choices.open else { return };
         let of_whose = open.whose.as_ref().and_then(|id| state.participants.get(id));
         let rows = match (open.of, of_whose) {
@@ -150,20 +181,20 @@ impl App {
         open.picker.put(rows);
     }
 
-    pub(super) fn in_picker(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
+    pub(crate) fn in_picker(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.handle(gesture);
         self.picked(picked, state)
     }
 
     /// A row was clicked.
-    pub(super) fn click_row(&mut self, place: usize, state: &State) -> Vec<Act> {
+    pub(crate) fn click_row(&mut self, place: usize, state: &State) -> Vec<Act> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.choose(place);
         self.picked(picked, state)
     }
 
-    pub(super) fn wheel_picker(&mut self, rows: isize) {
+    pub(crate) fn wheel_picker(&mut self, rows: isize) {
         if let Some(open) = &mut self.choices.open {
             open.picker.go(rows.signum());
         }

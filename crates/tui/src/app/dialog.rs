@@ -15,7 +15,7 @@ use wh_core::terminal::Size;
 use super::reading::Reading;
 use super::time_left;
 use crate::composer::{Composer, Outcome};
-use crate::view::Text;
+use crate::panes::Text;
 
 /// Whoever is writing when a question comes goes on writing until they pause for so long: no answer by accident.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
@@ -33,7 +33,7 @@ pub(crate) const CONFIRMATIONS: [&str; 3] = ["Back", "Open the whole", "Grant wi
 
 /// What came of a gesture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Did {
+pub(crate) enum Did {
     /// It is not for the dialog.
     Nothing,
     /// Something is selected or written otherwise.
@@ -107,7 +107,7 @@ impl Dialog {
     }
 
     /// True if the dialog shows this question.
-    pub(super) fn shows(&self, question: &ItemId) -> bool {
+    pub(crate) fn shows(&self, question: &ItemId) -> bool {
         self.shown.as_ref() == Some(question)
     }
 
@@ -178,7 +178,7 @@ impl Dialog {
     /// True if a gesture is for the composer although a question is open: the person was writing when it came, or cannot
     /// have read it yet. `drafting` says that the composer is not empty. At an empty composer a digit or Enter is never
     /// for it, nor are several characters at once after the first frame: only a program types those.
-    pub(super) fn interrupts(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
+    pub(crate) fn interrupts(&self, gesture: &Gesture, drafting: bool, now: SystemTime) -> bool {
         if self.held.is_some() || self.attended || self.deaf.is_some() {
             return self.held.is_some();
         }
@@ -192,12 +192,12 @@ impl Dialog {
     }
 
     /// True for a gesture that could answer a question that no frame has shown.
-    pub(super) fn answers_unseen(&self, gesture: &Gesture) -> bool {
+    pub(crate) fn answers_unseen(&self, gesture: &Gesture) -> bool {
         self.drawn.is_none() && is_answer(gesture)
     }
 
     /// Goes to the next question if the one that was shown is closed. `writing` is when the draft was last written.
-    pub(super) fn settle(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
+    pub(crate) fn settle(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
         self.sent.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
         let follows = self.shown.is_some();
         let next = self.current(state).map(|(item, question, _)| {
@@ -232,7 +232,7 @@ impl Dialog {
 
     /// Whether a gesture comes too soon after another question to be an answer to this one. Whoever goes on pressing keys has
     /// not yet seen it.
-    pub(super) fn is_deaf_to(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
+    pub(crate) fn is_deaf_to(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
         if self.deaf.is_none() {
             return false;
         }
@@ -241,31 +241,31 @@ impl Dialog {
     }
 
     /// Nothing answers for a moment: the key that led to a second confirmation must not give it.
-    pub(super) fn deafen(&mut self, now: SystemTime) {
+    pub(crate) fn deafen(&mut self, now: SystemTime) {
         self.deaf = Some(now + PAUSE);
     }
 
-    pub(super) fn send(&mut self, question: ItemId) {
+    pub(crate) fn send(&mut self, question: ItemId) {
         self.sent.insert(question);
     }
 
     /// The answer was refused: the question is still there.
-    pub(super) fn unsend(&mut self, question: &ItemId) {
+    pub(crate) fn unsend(&mut self, question: &ItemId) {
         self.sent.remove(question);
     }
 
     /// The person goes on writing the draft.
-    pub(super) fn hold_on(&mut self, now: SystemTime) {
+    pub(crate) fn hold_on(&mut self, now: SystemTime) {
         self.held = Some(now + PAUSE);
     }
 
-    pub(super) fn attend(&mut self) {
+    pub(crate) fn attend(&mut self) {
         (self.held, self.attended) = (None, true);
     }
 
     /// Back from the second confirmation, or from the field, to the options; says whether there was anything to go back
     /// from.
-    pub(super) fn leave_field(&mut self, state: &State) -> bool {
+    pub(crate) fn leave_field(&mut self, state: &State) -> bool {
         if self.confirming.take().is_some() {
             return true;
         }
@@ -277,14 +277,14 @@ impl Dialog {
         leaves
     }
 
-    pub(super) fn scroll(&mut self, lines: isize) -> bool {
+    pub(crate) fn scroll(&mut self, lines: isize) -> bool {
         let before = self.scroll;
         self.scroll = before.saturating_add_signed(lines).min(self.most_scroll);
         self.scroll != before
     }
 
     /// Chooses an option by its place, as a click does.
-    pub(super) fn choose(&mut self, place: usize, state: &State) -> Did {
+    pub(crate) fn choose(&mut self, place: usize, state: &State) -> Did {
         let Some((item, question, _)) = self.current(state) else { return Did::Nothing };
         if self.confirming.is_some() {
             return self.confirm(place, item);
@@ -333,7 +333,7 @@ impl Dialog {
         }
     }
 
-    pub(super) fn handle(&mut self, gesture: &Gesture, state: &State) -> Did {
+    pub(crate) fn handle(&mut self, gesture: &Gesture, state: &State) -> Did {
         let Some((item, question, _)) = self.current(state) else { return Did::Nothing };
         if self.in_field(question) {
             if is_open_key(gesture) {
@@ -461,7 +461,7 @@ fn is_number(typed: &str) -> bool {
 }
 
 /// True if this is what one key types. A program types more at once.
-pub(super) fn is_one_key(typed: &str) -> bool {
+pub(crate) fn is_one_key(typed: &str) -> bool {
     typed.chars().nth(1).is_none()
 }
 

@@ -1,11 +1,11 @@
-//! What a person did, and what becomes of it. From the top of the screen's layers to the bottom: the list of keys, the
-//! list to choose from, the question, the completions, the composer, the conversation.
+//! What a person did, and what becomes of it. From the top of the screen's layers to the bottom: the panes in their order,
+//! the completions, the composer, the conversation.
 
 use std::time::{Duration, SystemTime};
 
 use ratatui::layout::Position;
 use wh_core::input::{Gesture, KeyPress, Mouse, MouseAction, MouseButton};
-use wh_core::slash::{Pick, UiCommand};
+use wh_core::slash::UiCommand;
 use wh_core::space::command::Command;
 use wh_core::space::state::State;
 
@@ -13,6 +13,7 @@ use super::dialog::{Did, is_one_key};
 use super::{Act, App, Request, Spot, busy};
 use crate::composer::Outcome;
 use crate::keymap::ScreenAction;
+use crate::panes::{self, PANES};
 
 /// Within this time a second Ctrl+C leaves.
 const TWICE: Duration = Duration::from_secs(3);
@@ -30,7 +31,7 @@ impl App {
         match gesture {
             Gesture::Key(press) => self.press(press, gesture, leaving, state, now),
             Gesture::Mouse(mouse) => self.mouse(mouse, gesture, state, now),
-            Gesture::Text(typed) if self.chooses(typed, state) && !self.goes_on_writing(gesture, now) => {
+            Gesture::Text(typed) if self.chooses(typed, state) && !self.yields(gesture, now) => {
                 let each = typed.chars().map(|one| Gesture::Text(one.to_string()));
                 each.flat_map(|one| self.write_to(&one, false, state, now)).collect()
             }
@@ -53,11 +54,9 @@ impl App {
 
     /// Whether each character of what was typed may mean something else.
     fn chooses(&self, typed: &str, state: &State) -> bool {
-        let options = self.keys.is_none()
-            && !self.choices.is_open()
-            && self.pager.is_none()
-            && self.dialog.current(state).is_some_and(|(_, question, _)| !self.dialog.in_field(question));
-        options && !is_one_key(typed)
+        !is_one_key(typed)
+            && !panes::covered(self, state)
+            && PANES.iter().any(|pane| pane.takes_characters(self, state))
     }
 
     fn press(
@@ -74,37 +73,28 @@ impl App {
             _ => {}
         }
         match self.options.keys.screen(press) {
-            Some(ScreenAction::Leave)
-                if self.composer.is_empty() && !self.dialog.is_open() && !self.choices.is_open() =>
-            {
+            Some(ScreenAction::Leave) if self.composer.is_empty() && !panes::modal(self, state) => {
                 return vec![Act::Leave];
             }
             Some(ScreenAction::Redraw) => return vec![Act::Redraw],
-            Some(ScreenAction::Keys) => return self.ui(UiCommand::Keys, state, now),
-            Some(ScreenAction::SignalBoard) => return self.ui(UiCommand::Board(None), state, now),
             Some(ScreenAction::Details) => return self.ui(UiCommand::Verbose, state, now),
-            Some(ScreenAction::Tools) => return self.ui(UiCommand::Tools(None), state, now),
             Some(ScreenAction::Streams) => return self.ui(UiCommand::Streams, state, now),
-            Some(ScreenAction::Agents) => return self.pick(Pick::Agent, state, now),
-            Some(ScreenAction::Models) => return self.pick(Pick::Model, state, now),
-            Some(ScreenAction::Conversations) => return self.pick(Pick::Conversation, state, now),
-            Some(ScreenAction::NextMode)
-                if self.keys.is_none() && !self.choices.is_open() && !self.dialog.is_open() =>
-            {
+            Some(ScreenAction::NextMode) if !panes::modal(self, state) && !panes::covered(self, state) => {
                 return self.cycle_mode(state, now);
             }
-            Some(ScreenAction::Leave | ScreenAction::NextMode) | None => {}
+            Some(action) => {
+                if let Some((pane, name)) = panes::of_action(action) {
+                    return pane.show(self, name, None, state, now);
+                }
+            }
+            None => {}
         }
         self.write(gesture, state, now)
     }
 
     /// Esc closes what is open on top; otherwise it stops whoever works; otherwise it empties the composer.
     fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<Act> {
-        if self.keys.take().is_some()
-            || self.choices.close()
-            || self.pager.take().is_some()
-            || self.dialog.leave_field(state)
-        {
+        if PANES.iter().any(|pane| pane.escape(self, state)) {
             return Vec::new();
         }
         if self.composer.completion().is_some() && !self.dialog.is_open() {
@@ -129,8 +119,7 @@ impl App {
         if leaving {
             return vec![Act::Leave];
         }
-        self.keys = None;
-        if self.choices.close() {
+        if PANES.iter().any(|pane| pane.stop(self)) {
             return Vec::new();
         }
         if busy(state) {
@@ -155,37 +144,18 @@ impl App {
 
     /// Anything that is not a command to the whole screen.
     fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
-        let covered = self.keys.is_some() || self.choices.is_open() || self.pager.is_some();
-        let composes = !covered && self.goes_on_writing(gesture, now);
+        let composes = !panes::covered(self, state) && self.yields(gesture, now);
         self.write_to(gesture, composes, state, now)
     }
 
-    /// The same, where it is decided whether it is for the composer although a question is open.
+    /// The same, where it is decided whether it is for the composer although a pane is open.
     fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<Act> {
-        if self.keys.is_some() && self.read_keys(gesture) {
-            return Vec::new();
-        }
-        if self.choices.is_open() {
-            return self.in_picker(gesture, state);
-        }
-        if self.pager.is_some() {
-            return self.page(gesture);
-        }
-        if self.dialog.is_open() && !composes {
-            if self.dialog.hidden {
-                self.inform("Make the window larger to answer the question; Esc interrupts", now);
-                return Vec::new();
-            }
-            if self.dialog.is_deaf_to(gesture, now) || self.dialog.answers_unseen(gesture) {
-                return Vec::new();
-            }
-            let did = self.dialog.handle(gesture, state);
-            if let Some(acts) = self.dialog_did(did, state, now) {
+        for pane in PANES.iter().filter(|_| !composes) {
+            if pane.is_open(self, state)
+                && let Some(acts) = pane.typed(self, gesture, state, now)
+            {
                 return acts;
             }
-            // Keys that move the conversation do so behind a question too; the draft waits.
-            self.transcript.handle(gesture);
-            return Vec::new();
         }
         if *gesture == Gesture::Text("?".to_owned()) && self.composer.is_empty() {
             self.keys = Some(0);
@@ -218,22 +188,12 @@ impl App {
         }
     }
 
-    /// Whether the person was writing when the question came, and still is.
-    fn goes_on_writing(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
-        let drafting = !self.composer.is_empty();
-        if !self.dialog.is_open() || !self.dialog.interrupts(gesture, drafting, now) {
-            return false;
-        }
-        let tab = matches!(gesture, Gesture::Key(press) if press.to_string() == "tab");
-        if tab {
-            self.dialog.attend();
-        } else {
-            self.dialog.hold_on(now);
-        }
-        !tab
+    /// True if the open panes leave a gesture to the composer.
+    fn yields(&mut self, gesture: &Gesture, now: SystemTime) -> bool {
+        PANES.iter().any(|pane| pane.yields(self, gesture, now))
     }
 
-    fn dialog_did(&mut self, did: Did, state: &State, now: SystemTime) -> Option<Vec<Act>> {
+    pub(crate) fn dialog_did(&mut self, did: Did, state: &State, now: SystemTime) -> Option<Vec<Act>> {
         match did {
             Did::Nothing => None,
             Did::Changed => Some(Vec::new()),
@@ -250,30 +210,6 @@ impl App {
         }
     }
 
-    /// The list of keys moves, or closes; says whether that was all.
-    fn read_keys(&mut self, gesture: &Gesture) -> bool {
-        let line = self.keys.unwrap_or(0);
-        let name = match gesture {
-            Gesture::Key(press) => press.to_string(),
-            Gesture::Text(text) => text.clone(),
-            Gesture::Paste(_) | Gesture::Mouse(_) => String::new(),
-        };
-        self.keys = match name.as_str() {
-            "up" => Some(line.saturating_sub(1)),
-            "down" => Some(line + 1),
-            "pageup" => Some(line.saturating_sub(10)),
-            "pagedown" => Some(line + 10),
-            "home" => Some(0),
-            "?" | "q" | "enter" | " " => None,
-            // Whoever begins to write has read enough.
-            _ => {
-                self.keys = None;
-                return false;
-            }
-        };
-        true
-    }
-
     fn mouse(&mut self, mouse: &Mouse, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
         let spot = self.spot(Position::new(mouse.x, mouse.y));
         let lines = match mouse.action {
@@ -283,29 +219,9 @@ impl App {
         };
         let pressed = mouse.action == MouseAction::Press && mouse.button == MouseButton::Left;
         match spot {
-            Some(Spot::Keys) if lines != 0 => {
-                self.keys = self.keys.map(|line| line.saturating_add_signed(lines));
-            }
-            Some(Spot::Keys) if pressed => self.keys = None,
-            Some(Spot::Row(_) | Spot::Picker) if lines != 0 => self.wheel_picker(lines),
-            Some(Spot::Pager) if lines != 0 => return self.wheel_pager(lines),
-            Some(Spot::Row(place)) if pressed => return self.click_row(place, state),
-            Some(Spot::Details | Spot::Option(_) | Spot::Field) if lines != 0 => {
-                self.dialog.scroll(lines);
-            }
-            Some(Spot::Option(_)) if pressed && (self.dialog.hidden || self.dialog.is_deaf_to(gesture, now)) => {}
-            Some(Spot::Option(place)) if pressed => {
-                let did = self.dialog.choose(place, state);
-                return self.dialog_did(did, state, now).unwrap_or_default();
-            }
-            Some(Spot::Field) if pressed => {
-                self.dialog.attend();
-                let place = self.dialog.current(state).map_or(0, |(_, question, _)| question.options.len());
-                self.dialog.selected = Some(place);
-            }
-            Some(
-                Spot::Row(_) | Spot::Picker | Spot::Keys | Spot::Pager | Spot::Details | Spot::Option(_) | Spot::Field,
-            ) => {}
+            Some(Spot::Pane(pane, _)) if lines != 0 => return pane.wheel(self, lines),
+            Some(Spot::Pane(pane, part)) if pressed => return pane.click(self, part, gesture, state, now),
+            Some(Spot::Pane(..)) => {}
             Some(Spot::Transcript) | None => {
                 self.transcript.handle(gesture);
             }

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use ratatui::layout::{Position, Rect};
 use wh_client::Change;
-use wh_core::slash::{Board, UiCommand};
+use wh_core::slash::UiCommand;
 use wh_core::space::command::{Command, Done, Refusal};
 use wh_core::space::event::{Activity, Role};
 use wh_core::space::item::Level;
@@ -25,7 +25,7 @@ use wh_core::space::question::Answer;
 use wh_core::space::state::{Participant, State};
 use wh_core::space::{ItemId, ParticipantId};
 
-pub(crate) use choosing::{Choices, Look, Looked};
+pub(crate) use choosing::{Choices, Look, Looked, Pick};
 pub(crate) use dialog::{CONFIRMATIONS, Dialog, takes_text};
 pub(crate) use pager::Pager;
 pub(crate) use signals::{DOCKED_FROM, Signals};
@@ -33,6 +33,7 @@ pub(crate) use tools::{Seen, Tools};
 
 use crate::composer::Composer;
 use crate::options::Options;
+use crate::panes::{self, PANES, Pane, Part};
 use crate::theme::Theme;
 use crate::transcript::Transcript;
 use completion::Completions;
@@ -73,22 +74,10 @@ pub(crate) struct Notice {
 }
 
 /// A place on the screen where a click means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Spot {
-    /// This option of the question that is shown.
-    Option(usize),
-    /// The field for words of one's own.
-    Field,
-    /// What the question is about.
-    Details,
-    /// This row of the list to choose from.
-    Row(usize),
-    /// The list itself.
-    Picker,
-    /// The list of keys.
-    Keys,
-    /// The whole of what is asked.
-    Pager,
+    /// This part of a pane.
+    Pane(&'static dyn Pane, Part),
     /// The conversation.
     Transcript,
 }
@@ -164,12 +153,6 @@ impl App {
         }
     }
 
-    /// True if nothing is being written and no dialog is open.
-    pub(crate) fn is_at_rest(&self) -> bool {
-        let open = self.dialog.is_open() || self.choices.is_open() || self.pager.is_some() || self.keys.is_some();
-        !open && self.composer.is_empty()
-    }
-
     pub(crate) fn me(&self) -> &ParticipantId {
         &self.options.me
     }
@@ -189,9 +172,7 @@ impl App {
     /// Follows the space.
     pub(crate) fn sync(&mut self, state: &State, change: &Change, now: SystemTime) {
         self.transcript.sync(state, change);
-        self.tools.sync(state, change, now);
-        self.settle_dialog(state, now);
-        self.settle_picker(state, now);
+        PANES.iter().for_each(|pane| pane.sync(self, state, change, now));
     }
 
     /// Does what a command of whoever shows the space says.
@@ -206,32 +187,14 @@ impl App {
                 let shown = if self.show_streams { "shown" } else { "hidden" };
                 self.inform(format!("What comes through streams is {shown}"), now);
             }
-            UiCommand::Board(wish) => {
-                let wish = wish.unwrap_or(if self.signals.is_open() { Board::Close } else { Board::Open });
-                self.signals.wish(wish);
-                let said = match wish {
-                    Board::Open => "The signal board is open",
-                    Board::Close => "The signal board is closed",
-                    Board::Auto => "The signal board is there when there is something to show",
-                };
-                self.inform(said, now);
-            }
-            UiCommand::Tools(wish) => {
-                let wish = wish.unwrap_or(if self.tools.is_open() { Board::Close } else { Board::Open });
-                self.tools.wish(wish);
-                let said = match wish {
-                    Board::Open => "What tools do is shown",
-                    Board::Close => "What tools do is not shown",
-                    Board::Auto => "What tools do is shown where there is room",
-                };
-                self.inform(said, now);
-            }
-            UiCommand::Pick(of) => return self.pick(of, state, now),
+            UiCommand::Pane(name, wish) => match panes::named(name) {
+                Some(pane) => return pane.show(self, name, wish, state, now),
+                None => self.warn(format!("This screen has no {}", name.0), now),
+            },
             UiCommand::ClearView => {
                 self.transcript.clear_view(state);
-                self.tools.clear();
+                PANES.iter().for_each(|pane| pane.clear(self));
             }
-            UiCommand::Keys => self.keys = if self.keys.is_some() { None } else { Some(0) },
             UiCommand::Exit => return vec![Act::Leave],
         }
         Vec::new()
@@ -286,7 +249,7 @@ impl App {
         self.notice.as_ref().filter(|notice| notice.until > now)
     }
 
-    fn inform(&mut self, text: impl Into<String>, now: SystemTime) {
+    pub(crate) fn inform(&mut self, text: impl Into<String>, now: SystemTime) {
         self.notice = Some(Notice { text: text.into(), level: Level::Info, until: now + NOTICE });
     }
 
@@ -294,7 +257,7 @@ impl App {
         self.notice = Some(Notice { text: text.into(), level: Level::Warning, until: now + 2 * NOTICE });
     }
 
-    fn settle_dialog(&mut self, state: &State, now: SystemTime) {
+    pub(crate) fn settle_dialog(&mut self, state: &State, now: SystemTime) {
         let draft = self.wrote.filter(|_| !self.composer.is_empty());
         let writing = draft.into_iter().chain(self.typing.by_hand).max();
         self.dialog.settle(state, writing, now);

@@ -162,7 +162,7 @@ impl App {
     }
 
     /// Pages, or closes the pager. Everything that means nothing here is dropped.
-    pub(super) fn page(&mut self, gesture: &Gesture) -> Vec<Act> {
+    pub(crate) fn page(&mut self, gesture: &Gesture) -> Vec<Act> {
         let Some(pager) = &mut self.pager else { return Vec::new() };
         let page = pager.height.saturating_sub(1).max(1);
         let name = match gesture {
@@ -186,7 +186,7 @@ impl App {
         self.turn(&to)
     }
 
-    pub(super) fn wheel_pager(&mut self, lines: isize) -> Vec<Act> {
+    pub(crate) fn wheel_pager(&mut self, lines: isize) -> Vec<Act> {
         let count = lines.unsigned_abs();
         self.turn(&if lines < 0 { Move::Up(count) } else { Move::Down(count) })
     }

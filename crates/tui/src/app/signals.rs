@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use wh_core::slash::Board;
+use wh_core::slash::Visibility;
 use wh_core::space::state::State;
 
 /// From this width on the board stands beside the conversation.
@@ -18,24 +18,24 @@ const LINGER: Duration = Duration::from_secs(5);
 /// The signal board's state.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    wish: Option<Board>,
+    wish: Option<Visibility>,
     open: bool,
     /// When there was last something to show.
     needed: Option<SystemTime>,
 }
 
 impl Signals {
-    pub(crate) fn wish(&mut self, board: Board) {
-        self.wish = Some(board);
-        match board {
-            Board::Open => self.open = true,
-            Board::Close => self.open = false,
-            Board::Auto => {}
+    pub(crate) fn wish(&mut self, wish: Visibility) {
+        self.wish = Some(wish);
+        match wish {
+            Visibility::Open => self.open = true,
+            Visibility::Close => self.open = false,
+            Visibility::Auto => {}
         }
     }
 
     /// What the person has said.
-    pub(crate) fn wished(&self) -> Option<Board> {
+    pub(crate) fn wished(&self) -> Option<Visibility> {
         self.wish
     }
 
@@ -47,9 +47,9 @@ impl Signals {
     /// Decides for a frame of this width; says when that may be different by itself.
     pub(crate) fn decide(&mut self, state: &State, width: u16, now: SystemTime) -> Option<Duration> {
         let (open, wake) = match self.wish {
-            Some(Board::Open) => (true, None),
-            Some(Board::Close) => (false, None),
-            Some(Board::Auto) | None => self.automatic(state, width, now),
+            Some(Visibility::Open) => (true, None),
+            Some(Visibility::Close) => (false, None),
+            Some(Visibility::Auto) | None => self.automatic(state, width, now),
         };
         self.open = open;
         wake
@@ -123,7 +123,7 @@ mod tests {
         let mut signals = Signals::default();
         signals.decide(&with_acknowledgement(), DOCKED_FROM - 1, at(5000));
         assert!(!signals.is_open());
-        signals.wish(Board::Open);
+        signals.wish(Visibility::Open);
         signals.decide(&with_acknowledgement(), DOCKED_FROM - 1, at(5000));
         assert!(signals.is_open());
     }

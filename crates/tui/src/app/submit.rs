@@ -3,13 +3,13 @@
 use std::time::SystemTime;
 
 use wh_core::line::ComposerLine;
-use wh_core::slash::{Pick, Slash};
+use wh_core::slash::Slash;
 use wh_core::space::command::Command;
 use wh_core::space::harness::Call;
 use wh_core::space::roster::Ask;
 use wh_core::space::state::State;
 
-use super::{Act, App, Request};
+use super::{Act, App, Pick, Request};
 
 impl App {
     pub(super) fn submit(&mut self, text: String, state: &State, now: SystemTime) -> Vec<Act> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use wh_client::Change;
-use wh_core::slash::Board;
+use wh_core::slash::Visibility;
 use wh_core::space::item::{Body, Item, Progress, ToolCall};
 use wh_core::space::state::State;
 use wh_core::space::{ItemId, ParticipantId};
@@ -20,7 +20,7 @@ const KEPT: usize = 100;
 /// The tool sidebar's state.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
-    wish: Option<Board>,
+    wish: Option<Visibility>,
     open: bool,
     calls: BTreeMap<ParticipantId, VecDeque<Noted>>,
 }
@@ -44,12 +44,12 @@ pub(crate) struct Seen<'a> {
 }
 
 impl Tools {
-    pub(crate) fn wish(&mut self, wish: Board) {
+    pub(crate) fn wish(&mut self, wish: Visibility) {
         self.wish = Some(wish);
         match wish {
-            Board::Open => self.open = true,
-            Board::Close => self.open = false,
-            Board::Auto => {}
+            Visibility::Open => self.open = true,
+            Visibility::Close => self.open = false,
+            Visibility::Auto => {}
         }
     }
 
@@ -61,9 +61,9 @@ impl Tools {
     /// Decides for a frame of this width.
     pub(crate) fn decide(&mut self, width: u16) {
         self.open = match self.wish {
-            Some(Board::Open) => true,
-            Some(Board::Close) => false,
-            Some(Board::Auto) | None => width >= BY_ITSELF_FROM && !self.calls.is_empty(),
+            Some(Visibility::Open) => true,
+            Some(Visibility::Close) => false,
+            Some(Visibility::Auto) | None => width >= BY_ITSELF_FROM && !self.calls.is_empty(),
         };
     }
 
@@ -206,9 +206,9 @@ mod tests {
         assert!(!open(&mut tools, 200));
         happens(&mut state, &mut tools, 1, &[call("a", 1, ToolStatus::Running)]);
         assert!(open(&mut tools, BY_ITSELF_FROM) && !open(&mut tools, BY_ITSELF_FROM - 1));
-        tools.wish(Board::Open);
+        tools.wish(Visibility::Open);
         assert!(open(&mut tools, 80));
-        tools.wish(Board::Close);
+        tools.wish(Visibility::Close);
         assert!(!open(&mut tools, 200));
     }
 }

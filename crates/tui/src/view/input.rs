@@ -1,4 +1,4 @@
-//! The composer between its rules: whom it speaks to above, what the closed signal board would say below.
+//! The composer between its rules: whom it speaks to above, hints of the panes below.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -6,11 +6,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use wh_core::space::state::State;
 
-use super::board;
 use super::lines::{fit, joined, padded, rule};
 use super::moment::Moment;
 use crate::app::App;
 use crate::composer::{CompletionView, ComposerView};
+use crate::panes::{PANES, covered};
 
 const PLACEHOLDER: &str = "Type a message, / for commands, ? for keys";
 
@@ -23,16 +23,16 @@ pub(super) fn draw(
     moment: &Moment,
 ) -> Option<Position> {
     let theme = app.theme();
-    let focused = app.picker().is_none() && !app.dialog.is_open() || app.picker().is_none() && app.dialog.is_held();
+    let focused = !PANES.iter().any(|pane| pane.is_focused(app, state));
     let border = if focused { theme.accent } else { theme.border };
     rule(buffer, above, border, &targets(app, state), &below_the_window(app));
-    let chips = if app.signals.is_open() { Vec::new() } else { board::chips(state, theme, moment) };
+    let chips = PANES.iter().flat_map(|pane| pane.chips(app, state, moment)).collect();
     rule(buffer, below, border, &padded(joined(chips, " · ", theme.dim)), &Line::default());
 
     let view = ComposerView { composer: &app.composer, theme, placeholder: PLACEHOLDER, focused };
     let cursor = view.cursor(area);
     view.render(area, buffer);
-    if let Some(completion) = app.composer.completion().filter(|_| focused && app.keys.is_none()) {
+    if let Some(completion) = app.composer.completion().filter(|_| focused && !covered(app, state)) {
         let list = CompletionView { completion, theme };
         let bounds = Rect { height: above.y.saturating_sub(buffer.area.y), ..buffer.area };
         let place = list.area(Rect { y: above.y, ..area }, bounds);

@@ -197,7 +197,7 @@ fn nothing_answers_until_whoever_answered_the_question_before_has_paused() {
     let key = |name: &str| Gesture::Key(name.parse().unwrap());
     let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 60));
     view::draw(&mut app, &state, &mut buffer, start());
-    let option = app.spots.iter().find_map(|(area, spot)| matches!(spot, Spot::Option(2)).then_some(*area)).unwrap();
+    let option = app.spots.iter().find_map(|(area, spot)| matches!(spot, Spot::Pane(_, 2)).then_some(*area)).unwrap();
     let press =
         |action| Mouse { action, button: MouseButton::Left, x: option.x, y: option.y, modifiers: Modifiers::NONE };
     let click = Gesture::Mouse(press(MouseAction::Press));

@@ -8,6 +8,7 @@ use wh_core::space::state::State;
 
 use super::lines::{one_line, put_all};
 use crate::app::{App, foremost};
+use crate::panes::covered;
 
 /// A conversation with more in it is not new.
 const FEW: usize = 8;
@@ -15,7 +16,7 @@ const FEW: usize = 8;
 pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
     let new = state.items.len() <= FEW
         && state.items.iter().all(|item| matches!(&item.body, Body::Act { kind, .. } if kind.starts_with("system/")));
-    if !new || app.keys.is_some() || app.picker().is_some() {
+    if !new || covered(app, state) {
         return;
     }
     let theme = app.theme();

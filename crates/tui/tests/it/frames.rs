@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use wh_core::slash::{Board, UiCommand};
+use wh_core::slash::{PaneName, UiCommand, Visibility};
 use wh_core::space::harness::Report;
 use wh_core::space::item::Body;
 
@@ -89,10 +89,10 @@ async fn an_order_is_answered_once_it_is_drawn_and_the_facts_say_so() {
     let mut stage = Stage::new(120, 40).await;
     assert!(!stage.ui.facts().board_expanded);
     let ui = stage.ui.clone();
-    let asked = tokio::spawn(async move { ui.run(UiCommand::Board(Some(Board::Open))).await });
+    let asked = tokio::spawn(async move { ui.run(UiCommand::Pane(PaneName("board"), Some(Visibility::Open))).await });
     asked.await.unwrap().unwrap();
     assert!(stage.ui.facts().board_expanded);
-    assert_eq!(stage.ui.facts().board_override, Some(Board::Open));
+    assert_eq!(stage.ui.facts().board_override, Some(Visibility::Open));
     stage.sees("Awaiting acknowledgement").await;
     stage.text("/verbose\r").await;
     assert!(stage.ui.facts().verbose);

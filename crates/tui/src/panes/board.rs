@@ -1,21 +1,27 @@
 //! The signal board: what goes on beside the conversation. And its chips, which say the same in a few words while it is
 //! closed.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
+use wh_client::UiFacts;
+use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::ParticipantId;
 use wh_core::space::event::{Activity, Role, Status};
 use wh_core::space::item::Body;
 use wh_core::space::state::{Participant, State};
 
-use super::lines::{fit, one_line};
-use super::moment::Moment;
 use super::tools::shares;
-use crate::app::App;
+use super::{Compact, Layer, Pane};
+use crate::app::{Act, App};
+use crate::keymap::ScreenAction;
 use crate::theme::Theme;
+use crate::view::Moment;
+use crate::view::lines::{fit, one_line, put_cut};
 
 /// Entries of each section.
 const ACKNOWLEDGEMENTS: usize = 5;
@@ -27,16 +33,16 @@ const FRAMES: usize = 3;
 const FLASH: Duration = Duration::from_millis(300);
 
 /// Title of the board.
-pub(super) const TITLE: &str = "Signal Board";
+const TITLE: &str = "Signal Board";
 
 /// Columns of the titles in the compact form.
 const LABEL: usize = 17;
 
 /// Lines of the hint at the end of the board beside the conversation, the blank one above among them.
-pub(super) const HINT_LINES: usize = 2;
+const HINT_LINES: usize = 2;
 
 /// The board beside the conversation, for this width.
-pub(super) fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> Vec<Line<'static>> {
+fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> Vec<Line<'static>> {
     let theme = app.theme();
     let mut page = Page { theme, width, compact: false, sections: Vec::new() };
     page.section(TITLE, theme.strong);
@@ -59,12 +65,7 @@ pub(super) fn lines(app: &App, state: &State, width: usize, moment: &Moment) -> 
 
 /// The board in a few rows below the conversation: what needs attention first, one row of each section at least where
 /// there is room, no empty section. Also returns the number of rows that there is no room for.
-pub(super) fn compact(
-    app: &App,
-    state: &State,
-    (width, height): (usize, usize),
-    moment: &Moment,
-) -> (Vec<Line<'static>>, usize) {
+fn compact(app: &App, state: &State, (width, height): (usize, usize), moment: &Moment) -> (Vec<Line<'static>>, usize) {
     let mut page = Page { theme: app.theme(), width: width.saturating_sub(LABEL), compact: true, sections: Vec::new() };
     pause(&mut page, state, moment);
     acknowledgements(&mut page, app, state, moment);
@@ -275,7 +276,7 @@ fn frames(page: &mut Page<'_>, state: &State) {
 }
 
 /// What the board would show, in a few words.
-pub(super) fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
+fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'static>> {
     let mut chips = Vec::new();
     // Most are acknowledged before anybody could read that they are awaited.
     let waiting = state.acknowledgements.iter().filter(|one| moment.lasts(one.at, FLASH)).count();
@@ -298,4 +299,86 @@ pub(super) fn chips(state: &State, theme: &Theme, moment: &Moment) -> Vec<Span<'
         }
     }
     chips
+}
+
+const PANE_NAME: PaneName = PaneName("board");
+
+/// Columns of the docked board, beside its divider.
+const COLUMNS: u16 = 42;
+
+/// The signal board.
+#[derive(Debug)]
+pub(super) struct SignalBoard;
+
+impl Pane for SignalBoard {
+    fn layer(&self) -> Layer {
+        Layer::Beside
+    }
+
+    fn is_open(&self, app: &App, _state: &State) -> bool {
+        app.signals.is_open()
+    }
+
+    fn names(&self) -> &'static [PaneName] {
+        &[PANE_NAME]
+    }
+
+    fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
+        &[(ScreenAction::SignalBoard, PANE_NAME)]
+    }
+
+    fn show(
+        &self,
+        app: &mut App,
+        _name: PaneName,
+        wish: Option<Visibility>,
+        _state: &State,
+        now: SystemTime,
+    ) -> Vec<Act> {
+        let wish = wish.unwrap_or(if app.signals.is_open() { Visibility::Close } else { Visibility::Open });
+        app.signals.wish(wish);
+        let said = match wish {
+            Visibility::Open => "The signal board is open",
+            Visibility::Close => "The signal board is closed",
+            Visibility::Auto => "The signal board is there when there is something to show",
+        };
+        app.inform(said, now);
+        Vec::new()
+    }
+
+    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &Moment) {
+        if let Some(wake) = app.signals.decide(state, screen.width, moment.now()) {
+            moment.wake_in(wake);
+        }
+    }
+
+    fn report(&self, app: &App, facts: &mut UiFacts) {
+        facts.board_expanded = app.signals.is_open();
+        facts.board_override = app.signals.wished();
+    }
+
+    fn chips(&self, app: &App, state: &State, moment: &Moment) -> Vec<Span<'static>> {
+        if app.signals.is_open() { Vec::new() } else { chips(state, app.theme(), moment) }
+    }
+
+    fn columns(&self) -> u16 {
+        COLUMNS
+    }
+
+    fn lines(&self, app: &App, state: &State, (width, _): (usize, usize), moment: &Moment) -> Vec<Line<'static>> {
+        lines(app, state, width, moment)
+    }
+
+    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &Moment) -> Compact {
+        let (lines, cut) = compact(app, state, size, moment);
+        Compact { title: TITLE, lines, cut }
+    }
+
+    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+        let all = lines(app, state, area.width.into(), moment);
+        // The hint is the first that goes where there is no room.
+        let fitting = if all.len() > usize::from(area.height) { all.len() - HINT_LINES } else { all.len() };
+        put_cut(buffer, area, &all[..fitting], app.theme().dim);
+        None
+    }
 }

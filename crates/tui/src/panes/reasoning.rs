@@ -1,15 +1,16 @@
 //! The reasoning bar: who thinks, for how long, about what, and how to stop it.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use wh_core::space::item::Body;
 use wh_core::space::state::State;
 
-use super::frame;
-use super::lines::{self, fit, one_line, put};
-use super::moment::Moment;
+use super::{Layer, Pane};
+use crate::app::App;
 use crate::theme::Theme;
+use crate::view::lines::{self, fit, one_line, put};
+use crate::view::{Moment, frame};
 use crate::wrap::{Piece, words};
 use wh_screen::visible::visible;
 
@@ -27,7 +28,7 @@ const TAIL: usize = 2048;
 const CANCEL: &str = "Esc to interrupt, or /cancel";
 
 /// Lines that the bar takes on a screen of this height, of which so many can be had.
-pub(super) fn height(state: &State, screen: u16, room: u16) -> u16 {
+fn height(state: &State, screen: u16, room: u16) -> u16 {
     match state.reasoning() {
         Some(_) if screen >= ROOM && room >= HEIGHT => HEIGHT,
         Some(_) if room >= SMALL => SMALL,
@@ -35,7 +36,7 @@ pub(super) fn height(state: &State, screen: u16, room: u16) -> u16 {
     }
 }
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &Moment) {
+fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &Moment) {
     let Some(item) = state.reasoning() else { return };
     let Body::Thought { text, action, tokens } = &item.body else { return };
     if area.height < SMALL {
@@ -73,4 +74,30 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme
     put(buffer, row(1), &Line::styled(fit(&action, width), theme.text));
     lines::put_all(buffer, Rect { y: inside.y + 2, height: PREVIEW as u16, ..inside }, &preview(PREVIEW));
     put(buffer, row(5), &Line::styled(CANCEL, theme.dim));
+}
+
+/// Rows of the conversation that the bar leaves beyond those that everything above the composer does.
+const LEFT: u16 = 2;
+
+/// The reasoning bar. It is there while an agent reasons.
+#[derive(Debug)]
+pub(super) struct ReasoningBar;
+
+impl Pane for ReasoningBar {
+    fn layer(&self) -> Layer {
+        Layer::Above
+    }
+
+    fn is_open(&self, _app: &App, state: &State) -> bool {
+        state.reasoning().is_some()
+    }
+
+    fn rows(&self, _app: &mut App, state: &State, screen: Rect, room: u16) -> u16 {
+        height(state, screen.height, room.saturating_sub(LEFT))
+    }
+
+    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+        draw(buffer, area, state, app.theme(), moment);
+        None
+    }
 }

@@ -1,18 +1,24 @@
 //! The list of keys, over everything else.
 
+use std::time::SystemTime;
+
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
+use wh_core::input::Gesture;
+use wh_core::slash::{PaneName, Visibility};
+use wh_core::space::state::State;
 
-use super::frame;
-use super::lines::{put, put_all};
-use crate::app::{App, Spot};
+use super::{Layer, Layout, Pane, Part, WHOLE};
+use crate::app::{Act, App, Spot};
 use crate::keymap::Action::{self, Edit, Screen};
 use crate::keymap::EditAction::*;
 use crate::keymap::KeyMap;
-use crate::keymap::ScreenAction::*;
+use crate::keymap::ScreenAction::{self, *};
 use crate::theme::Theme;
+use crate::view::lines::{put, put_all};
+use crate::view::{Moment, frame};
 use crate::wrap::{Piece, words};
 
 /// Lists that an entry's keys come from once they are bound otherwise; see [`shown`].
@@ -111,7 +117,7 @@ fn lines(width: usize, theme: &Theme, keys: &KeyMap) -> Vec<Line<'static>> {
     all
 }
 
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
+fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     let theme = *app.theme();
     let width = WIDTH.min(bounds.width);
     let lines = lines(usize::from(width).saturating_sub(4), &theme, &app.options().keys);
@@ -121,7 +127,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     if area.height < 3 {
         return;
     }
-    app.spots.push((bounds, Spot::Keys));
+    app.spots.push((bounds, Spot::Pane(&KeyHelp, WHOLE)));
     Clear.render(area, buffer);
     let inside = frame(buffer, area, theme.accent);
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
@@ -132,4 +138,100 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect) {
     put_all(buffer, inside, &lines[first..]);
     let hint = if most > 0 { " ↑↓ PgUp PgDn · Esc closes " } else { " Esc closes " };
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(hint, theme.dim));
+}
+
+const PANE_NAME: PaneName = PaneName("keys");
+
+/// The list of keys. Typing closes it and goes on to what is below.
+#[derive(Debug)]
+pub(super) struct KeyHelp;
+
+impl Pane for KeyHelp {
+    fn layer(&self) -> Layer {
+        Layer::Over
+    }
+
+    fn is_open(&self, app: &App, _state: &State) -> bool {
+        app.keys.is_some()
+    }
+
+    fn names(&self) -> &'static [PaneName] {
+        &[PANE_NAME]
+    }
+
+    fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
+        &[(Keys, PANE_NAME)]
+    }
+
+    fn show(
+        &self,
+        app: &mut App,
+        _name: PaneName,
+        wish: Option<Visibility>,
+        _state: &State,
+        _now: SystemTime,
+    ) -> Vec<Act> {
+        let opens = match wish {
+            Some(Visibility::Open) => true,
+            Some(Visibility::Close) => false,
+            Some(Visibility::Auto) | None => app.keys.is_none(),
+        };
+        app.keys = opens.then_some(0);
+        Vec::new()
+    }
+
+    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<Act>> {
+        let line = app.keys.take().unwrap_or(0);
+        let name = match gesture {
+            Gesture::Key(press) => press.to_string(),
+            Gesture::Text(text) => text.clone(),
+            Gesture::Paste(_) | Gesture::Mouse(_) => String::new(),
+        };
+        app.keys = match name.as_str() {
+            "up" => Some(line.saturating_sub(1)),
+            "down" => Some(line + 1),
+            "pageup" => Some(line.saturating_sub(10)),
+            "pagedown" => Some(line + 10),
+            "home" => Some(0),
+            "?" | "q" | "enter" | " " => None,
+            // Whoever begins to write has read enough.
+            _ => return None,
+        };
+        Some(Vec::new())
+    }
+
+    fn escape(&self, app: &mut App, _state: &State) -> bool {
+        app.keys.take().is_some()
+    }
+
+    fn stop(&self, app: &mut App) -> bool {
+        app.keys = None;
+        false
+    }
+
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+        app.keys = app.keys.map(|line| line.saturating_add_signed(lines));
+        Vec::new()
+    }
+
+    fn click(&self, app: &mut App, _part: Part, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Vec<Act> {
+        app.keys = None;
+        Vec::new()
+    }
+
+    fn bounds(&self, layout: &Layout) -> Rect {
+        layout.until(layout.below)
+    }
+
+    fn draw(
+        &self,
+        app: &mut App,
+        _state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        _moment: &Moment,
+    ) -> Option<Position> {
+        draw(app, buffer, area);
+        None
+    }
 }

@@ -1,18 +1,27 @@
 //! The tool sidebar: what each agent does with its tools, as it happens. Those that run have a clock; what was done in
 //! turns before this one is dim.
 
+use std::time::SystemTime;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
+use wh_client::Change;
+use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::ParticipantId;
 use wh_core::space::item::ToolStatus;
 use wh_core::space::state::State;
 
 use super::board::{colour, mark};
-use super::lines::{fit, fit_end, one_line};
-use super::moment::{Moment, precise};
-use crate::app::{App, Seen};
+use super::{Compact, Layer, Pane};
+use crate::app::{Act, App, Seen};
 use crate::call;
+use crate::keymap::ScreenAction;
 use crate::theme::Theme;
+use crate::view::Moment;
+use crate::view::lines::{fit, fit_end, one_line, put_all};
+use crate::view::moment::precise;
 
 /// Columns that a tool's name may take.
 const NAME: usize = 16;
@@ -21,7 +30,7 @@ const NAME: usize = 16;
 type Group<'a> = (&'a ParticipantId, Vec<Seen<'a>>);
 
 /// Everything that is in the sidebar, for this room. A dense one has no blank lines.
-pub(super) fn lines(
+fn lines(
     app: &App,
     state: &State,
     (width, height): (usize, usize),
@@ -171,6 +180,82 @@ fn spread(mut spans: Vec<Span<'static>>, right: Span<'static>, width: usize) -> 
 
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+const PANE_NAME: PaneName = PaneName("tools");
+
+/// Columns of the docked sidebar, where the board does not stand below it.
+const COLUMNS: u16 = 38;
+
+/// The tool sidebar.
+#[derive(Debug)]
+pub(super) struct ToolSidebar;
+
+impl Pane for ToolSidebar {
+    fn layer(&self) -> Layer {
+        Layer::Beside
+    }
+
+    fn is_open(&self, app: &App, _state: &State) -> bool {
+        app.tools.is_open()
+    }
+
+    fn names(&self) -> &'static [PaneName] {
+        &[PANE_NAME]
+    }
+
+    fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
+        &[(ScreenAction::Tools, PANE_NAME)]
+    }
+
+    fn show(
+        &self,
+        app: &mut App,
+        _name: PaneName,
+        wish: Option<Visibility>,
+        _state: &State,
+        now: SystemTime,
+    ) -> Vec<Act> {
+        let wish = wish.unwrap_or(if app.tools.is_open() { Visibility::Close } else { Visibility::Open });
+        app.tools.wish(wish);
+        let said = match wish {
+            Visibility::Open => "What tools do is shown",
+            Visibility::Close => "What tools do is not shown",
+            Visibility::Auto => "What tools do is shown where there is room",
+        };
+        app.inform(said, now);
+        Vec::new()
+    }
+
+    fn sync(&self, app: &mut App, state: &State, change: &Change, now: SystemTime) {
+        app.tools.sync(state, change, now);
+    }
+
+    fn clear(&self, app: &mut App) {
+        app.tools.clear();
+    }
+
+    fn frame(&self, app: &mut App, _state: &State, screen: Rect, _moment: &Moment) {
+        app.tools.decide(screen.width);
+    }
+
+    fn columns(&self) -> u16 {
+        COLUMNS
+    }
+
+    fn lines(&self, app: &App, state: &State, size: (usize, usize), moment: &Moment) -> Vec<Line<'static>> {
+        lines(app, state, size, false, moment)
+    }
+
+    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &Moment) -> Compact {
+        Compact { lines: lines(app, state, size, true, moment), ..Compact::default() }
+    }
+
+    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+        let size = (area.width.into(), area.height.into());
+        put_all(buffer, area, &lines(app, state, size, false, moment));
+        None
+    }
 }
 
 #[cfg(test)]

@@ -1,24 +1,28 @@
 //! The whole of what a question asks, over everything but the status.
 
+use std::time::SystemTime;
+
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Widget};
+use wh_core::input::Gesture;
+use wh_core::space::state::State;
 
-use super::frame;
-use super::lines::{fit, put, thousands};
-use super::moment::Moment;
-use crate::app::{App, Spot};
+use super::{Layer, Layout, Pane, WHOLE, keys, picker};
+use crate::app::{Act, App, Spot};
+use crate::view::lines::{fit, put, thousands};
+use crate::view::{Moment, frame};
 
 /// Draws the pager if it is open; takes note of how far it has shown what is asked, unless something covers it.
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &Moment) {
+fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &Moment) {
     let theme = *app.theme();
     let Some(pager) = &mut app.pager else { return };
     if area.height < 3 {
         return;
     }
     Clear.render(area, buffer);
-    app.spots.push((area, Spot::Pager));
+    app.spots.push((area, Spot::Pane(&PagerPane, WHOLE)));
     let inside = frame(buffer, area, theme.warning);
     let (rows, end) = pager.visible_rows(inside.width.into(), inside.height.into(), &theme);
     for (y, row) in (inside.top()..inside.bottom()).zip(rows) {
@@ -39,5 +43,45 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool
     put(buffer, on_frame(area.bottom() - 1), &Line::styled(fit(&hint, room), theme.dim));
     if !covered {
         app.dialog.reading.page_to(end);
+    }
+}
+
+/// The pager. The question opens it.
+#[derive(Debug)]
+pub(super) struct PagerPane;
+
+impl Pane for PagerPane {
+    fn layer(&self) -> Layer {
+        Layer::Over
+    }
+
+    fn is_open(&self, app: &App, _state: &State) -> bool {
+        app.pager.is_some()
+    }
+
+    fn is_modal(&self) -> bool {
+        true
+    }
+
+    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<Act>> {
+        Some(app.page(gesture))
+    }
+
+    fn escape(&self, app: &mut App, _state: &State) -> bool {
+        app.pager.take().is_some()
+    }
+
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+        app.wheel_pager(lines)
+    }
+
+    fn bounds(&self, layout: &Layout) -> Rect {
+        layout.until(layout.status)
+    }
+
+    fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position> {
+        let covered = keys::KeyHelp.is_open(app, state) || picker::PickerPane.is_open(app, state);
+        draw(app, buffer, area, covered, moment);
+        None
     }
 }

@@ -1,22 +1,27 @@
 //! The question above the composer. Its options are always on the screen; what it is about scrolls where it is too long.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use wh_client::Change;
+use wh_core::input::Gesture;
 use wh_core::space::item::Item;
 use wh_core::space::question::{Meaning, Question, QuestionKind};
 use wh_core::space::state::State;
+use wh_core::terminal::Size;
 
 use super::details::Details;
-use super::frame;
-use super::lines::{fit, one_line, put, put_all, thousands};
-use crate::app::{App, CONFIRMATIONS, Spot, takes_text};
+use super::{Layer, Pane, Part, WHOLE, covered};
+use crate::app::{Act, App, CONFIRMATIONS, Spot, takes_text};
 use crate::composer::{Composer, ComposerView};
 use crate::diff::CONTEXT;
 use crate::theme::Theme;
+use crate::view::lines::{fit, one_line, put, put_all, thousands};
+use crate::view::{Moment, fits, frame, take_bottom};
 use crate::wrap::{Piece, words};
 use unicode_width::UnicodeWidthStr;
 use wh_screen::visible::{visible, visible_line};
@@ -116,7 +121,7 @@ fn label_columns(width: usize) -> usize {
 }
 
 /// Lines that the dialog wants, and no more than there are. Has to be called before [`draw`].
-pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
+fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
     let Some(text) = text(app, state, width, room) else {
         app.dialog.text = None;
         return 0;
@@ -129,8 +134,8 @@ pub(super) fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16
 }
 
 /// Draws the dialog; where the terminal's cursor belongs if something is written in it.
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
-    let covered = app.keys.is_some() || app.choices.is_open() || app.pager.is_some();
+fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
+    let covered = covered(app, state);
     let text = app.dialog.text.clone()?;
     let (item, question, count) = app.dialog.current(state)?;
     let confirming = app.dialog.confirming.is_some();
@@ -148,7 +153,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
         QuestionKind::Choice | QuestionKind::Text | QuestionKind::Secret => theme.accent,
     };
     let inside = frame(buffer, area, border);
-    app.spots.push((area, Spot::Details));
+    app.spots.push((area, Spot::Pane(&QuestionPane, WHOLE)));
     let (held, deaf) = (app.dialog.is_held(), app.dialog.is_deaf());
     let on_frame = |y: u16| Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 };
     let who = Line::styled(format!(" {} asks ", item.from), border);
@@ -163,10 +168,10 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State
     let most = inside.height.saturating_sub(entries.saturating_add(1)).min(4);
     let field = if writes { app.dialog.field.fit(inside.width, most).min(inside.height) } else { 0 };
     let mut rest = inside;
-    let field = super::take_bottom(&mut rest, field);
+    let field = take_bottom(&mut rest, field);
     // The title keeps its first line before the last options keep theirs: those can be scrolled to.
     let shown = entries.min(rest.height.saturating_sub(1));
-    let options = super::take_bottom(&mut rest, shown);
+    let options = take_bottom(&mut rest, shown);
     let warning = confirming.then(|| unseen(app.dialog.reading.unread_bytes(), columns(area.width), &theme));
     let (heading, scrolled) = match &warning {
         Some(warning) => (warning.as_slice(), text.details()),
@@ -239,7 +244,7 @@ fn draw_options(app: &App, buffer: &mut Buffer, area: Rect, question: &Question,
         if chosen {
             buffer.set_style(line, theme.selection);
         }
-        spots.push((line, Spot::Option(place)));
+        spots.push((line, Spot::Pane(&QuestionPane, place)));
     }
     spots
 }
@@ -281,7 +286,7 @@ fn draw_field(
     if area.is_empty() {
         return None;
     }
-    app.spots.push((area, Spot::Field));
+    app.spots.push((area, Spot::Pane(&QuestionPane, FIELD)));
     let placeholder = "Answer in your own words";
     let mut masked = Composer::new();
     if secret {
@@ -319,4 +324,120 @@ fn hint(app: &App, question: &Question, more: Option<usize>, in_field: bool) -> 
     }
     parts.push("Esc interrupts".to_owned());
     parts.join(" · ")
+}
+
+/// The field for words of one's own, as a [`Part`].
+const FIELD: Part = WHOLE - 1;
+
+/// The question that is asked.
+#[derive(Debug)]
+pub(super) struct QuestionPane;
+
+impl Pane for QuestionPane {
+    fn layer(&self) -> Layer {
+        Layer::Above
+    }
+
+    fn is_open(&self, app: &App, _state: &State) -> bool {
+        app.dialog.is_open()
+    }
+
+    fn is_modal(&self) -> bool {
+        true
+    }
+
+    fn is_focused(&self, app: &App, _state: &State) -> bool {
+        app.dialog.is_open() && !app.dialog.is_held()
+    }
+
+    fn takes_characters(&self, app: &App, state: &State) -> bool {
+        app.dialog.current(state).is_some_and(|(_, question, _)| !app.dialog.in_field(question))
+    }
+
+    /// The person was writing when the question came, and still is.
+    fn yields(&self, app: &mut App, gesture: &Gesture, now: SystemTime) -> bool {
+        let drafting = !app.composer.is_empty();
+        if !app.dialog.is_open() || !app.dialog.interrupts(gesture, drafting, now) {
+            return false;
+        }
+        let tab = matches!(gesture, Gesture::Key(press) if press.to_string() == "tab");
+        if tab {
+            app.dialog.attend();
+        } else {
+            app.dialog.hold_on(now);
+        }
+        !tab
+    }
+
+    fn typed(&self, app: &mut App, gesture: &Gesture, state: &State, now: SystemTime) -> Option<Vec<Act>> {
+        if app.dialog.hidden {
+            app.inform("Make the window larger to answer the question; Esc interrupts", now);
+            return Some(Vec::new());
+        }
+        if app.dialog.is_deaf_to(gesture, now) || app.dialog.answers_unseen(gesture) {
+            return Some(Vec::new());
+        }
+        let did = app.dialog.handle(gesture, state);
+        Some(app.dialog_did(did, state, now).unwrap_or_else(|| {
+            // Keys that move the conversation do so behind a question too; the draft waits.
+            app.transcript.handle(gesture);
+            Vec::new()
+        }))
+    }
+
+    fn escape(&self, app: &mut App, state: &State) -> bool {
+        app.dialog.leave_field(state)
+    }
+
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+        app.dialog.scroll(lines);
+        Vec::new()
+    }
+
+    fn click(&self, app: &mut App, part: Part, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<Act> {
+        match part {
+            WHOLE => {}
+            FIELD => {
+                app.dialog.attend();
+                let place = app.dialog.current(state).map_or(0, |(_, question, _)| question.options.len());
+                app.dialog.selected = Some(place);
+            }
+            _ if app.dialog.hidden || app.dialog.is_deaf_to(gesture, now) => {}
+            place => {
+                let did = app.dialog.choose(place, state);
+                return app.dialog_did(did, state, now).unwrap_or_default();
+            }
+        }
+        Vec::new()
+    }
+
+    fn sync(&self, app: &mut App, state: &State, _change: &Change, now: SystemTime) {
+        app.settle_dialog(state, now);
+    }
+
+    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &Moment) {
+        let size = Size { columns: screen.width, rows: screen.height };
+        app.dialog.resize(size, state, moment.now());
+        if !fits(size) {
+            return;
+        }
+        if let Some(wake) = app.dialog.frame(moment.now()) {
+            moment.wake_in(wake);
+        }
+    }
+
+    fn rows(&self, app: &mut App, state: &State, screen: Rect, room: u16) -> u16 {
+        height(app, state, screen.width, room)
+    }
+
+    fn draw(
+        &self,
+        app: &mut App,
+        state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        _moment: &Moment,
+    ) -> Option<Position> {
+        draw(app, buffer, area, state)
+    }
 }

@@ -1,18 +1,25 @@
 //! A list to choose from, over the conversation: what was typed to filter it, its rows, and what is to be said of the one
 //! that is highlighted.
 
+use std::time::SystemTime;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
+use wh_client::Change;
+use wh_core::input::Gesture;
+use wh_core::slash::{PaneName, Visibility};
+use wh_core::space::state::State;
 
-use super::lines::{fit, one_line, put, put_all};
-use super::moment::Moment;
-use super::{frame, take_bottom};
-use crate::app::{App, Spot};
+use super::{Layer, Layout, Pane, Part, WHOLE};
+use crate::app::{Act, App, Pick, Spot};
+use crate::keymap::ScreenAction;
 use crate::picker::{Picker, Row};
 use crate::theme::Theme;
+use crate::view::lines::{fit, fit_end, one_line, put, put_all};
+use crate::view::{Moment, frame, take_bottom};
 use crate::wrap::{Piece, words};
 use wh_screen::visible::visible;
 
@@ -26,7 +33,7 @@ const HEIGHT: u16 = 22;
 const DETAILS: usize = 4;
 
 /// Draws the list that is open; where the terminal's cursor belongs.
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &Moment) -> Option<Position> {
+fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &Moment) -> Option<Position> {
     let theme = *app.theme();
     let (title, picker) = app.picker()?;
     let width = WIDTH.min(bounds.width);
@@ -76,7 +83,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &Mo
         put(buffer, rest, &Line::styled(note, theme.dim));
     }
     let spots = draw_rows(picker, buffer, rest, &theme);
-    app.spots.push((area, Spot::Picker));
+    app.spots.push((area, Spot::Pane(&PickerPane, WHOLE)));
     app.spots.extend(spots);
     cursor
 }
@@ -84,7 +91,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, bounds: Rect, moment: &Mo
 fn draw_filter(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) -> Option<Position> {
     let room = usize::from(area.width).saturating_sub(3);
     // The end of a long one is where it is written.
-    let filter = super::lines::fit_end(picker.filter(), room);
+    let filter = fit_end(picker.filter(), room);
     let line = Line::from(vec![Span::styled("❯ ", theme.accent), Span::styled(filter.clone(), theme.text)]);
     put(buffer, Rect { height: 1, ..area }, &line);
     let caret = Position::new(area.x + 2 + filter.width() as u16, area.y);
@@ -152,7 +159,88 @@ fn draw_rows(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) ->
         if chosen {
             buffer.set_style(line, theme.selection);
         }
-        spots.push((line, Spot::Row(place)));
+        spots.push((line, Spot::Pane(&PickerPane, place)));
     }
     spots
+}
+
+/// A list to choose from. Each list has a name of its own; one of them is open at a time.
+#[derive(Debug)]
+pub(super) struct PickerPane;
+
+impl Pane for PickerPane {
+    fn layer(&self) -> Layer {
+        Layer::Over
+    }
+
+    fn is_open(&self, app: &App, _state: &State) -> bool {
+        app.choices.is_open()
+    }
+
+    fn names(&self) -> &'static [PaneName] {
+        &[Pick::AGENTS, Pick::MODELS, Pick::MODES, Pick::CONVERSATIONS]
+    }
+
+    fn actions(&self) -> &'static [(ScreenAction, PaneName)] {
+        &[
+            (ScreenAction::Agents, Pick::AGENTS),
+            (ScreenAction::Models, Pick::MODELS),
+            (ScreenAction::Conversations, Pick::CONVERSATIONS),
+        ]
+    }
+
+    fn show(
+        &self,
+        app: &mut App,
+        name: PaneName,
+        _wish: Option<Visibility>,
+        state: &State,
+        now: SystemTime,
+    ) -> Vec<Act> {
+        Pick::named(name).map(|of| app.pick(of, state, now)).unwrap_or_default()
+    }
+
+    fn is_modal(&self) -> bool {
+        true
+    }
+
+    fn typed(&self, app: &mut App, gesture: &Gesture, state: &State, _now: SystemTime) -> Option<Vec<Act>> {
+        Some(app.in_picker(gesture, state))
+    }
+
+    fn escape(&self, app: &mut App, _state: &State) -> bool {
+        app.choices.close()
+    }
+
+    fn stop(&self, app: &mut App) -> bool {
+        app.choices.close()
+    }
+
+    fn wheel(&self, app: &mut App, lines: isize) -> Vec<Act> {
+        app.wheel_picker(lines);
+        Vec::new()
+    }
+
+    fn click(&self, app: &mut App, part: Part, _gesture: &Gesture, state: &State, _now: SystemTime) -> Vec<Act> {
+        if part == WHOLE { Vec::new() } else { app.click_row(part, state) }
+    }
+
+    fn sync(&self, app: &mut App, state: &State, _change: &Change, now: SystemTime) {
+        app.settle_picker(state, now);
+    }
+
+    fn bounds(&self, layout: &Layout) -> Rect {
+        layout.until(layout.above)
+    }
+
+    fn draw(
+        &self,
+        app: &mut App,
+        _state: &State,
+        buffer: &mut Buffer,
+        area: Rect,
+        moment: &Moment,
+    ) -> Option<Position> {
+        draw(app, buffer, area, moment)
+    }
 }
