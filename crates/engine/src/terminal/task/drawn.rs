@@ -8,7 +8,9 @@ use tokio::sync::oneshot;
 use wh_client::{Drawn, Look, Shown};
 use wh_core::session::Input;
 
-use super::{Answer, Reply, Task};
+use super::output::OutputReading;
+use super::requests::Reply;
+use super::{Answer, Task};
 
 /// Reads of 4 KiB at most before whoever waits for a drawn frame is answered: more than a socket of the system's default size holds.
 const DRAWN_READS: usize = 256;
@@ -74,9 +76,9 @@ impl Task {
     pub(super) async fn drawn(&mut self, drawn: Drawn) {
         let mut buffer = [0; 4096];
         // Before a person's terminal is attached, and while it takes nothing, the output waits for it.
-        let mut is_read = !self.held;
+        let mut is_read = self.reading != OutputReading::Held;
         // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
-        for _ in 0..if self.held { 0 } else { DRAWN_READS } {
+        for _ in 0..if is_read { DRAWN_READS } else { 0 } {
             if self.display.is_full() {
                 is_read = false;
                 break;
@@ -99,7 +101,7 @@ impl Task {
     }
 
     pub(super) async fn look(&mut self, look: Look, reply: oneshot::Sender<Shown>) {
-        let ticket = self.ticket(Reply::Look(look, reply));
+        let ticket = self.replies.insert(Reply::Look(look, reply));
         self.happens(Input::Look(ticket, look.sight)).await;
     }
 
