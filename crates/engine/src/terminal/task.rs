@@ -177,7 +177,7 @@ impl Task {
     }
 
     async fn attach(&mut self, attachment: Attachment) {
-        self.reading.release();
+        self.reading.release(Instant::now());
         self.display = Display(Some(attachment.output));
         self.person = Some(Person { input: attachment.input, changes: attachment.changes });
         self.happens(Input::Attached(true)).await;

@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use wh_client::{Drawn, Look, Shown};
 use wh_core::session::Input;
 
-use super::output::OutputReading;
 use super::requests::Reply;
 use super::{Answer, Task};
 
@@ -76,7 +75,7 @@ impl Task {
     pub(super) async fn drawn(&mut self, drawn: Drawn) {
         let mut buffer = [0; 4096];
         // Before a person's terminal is attached, and while it takes nothing, the output waits for it.
-        let mut is_read = self.reading != OutputReading::Held;
+        let mut is_read = !self.reading.is_held();
         // The UI had drawn all of it before it said so: more than its line holds is of a later frame.
         for _ in 0..if is_read { DRAWN_READS } else { 0 } {
             if self.display.is_full() {

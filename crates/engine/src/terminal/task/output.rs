@@ -18,11 +18,16 @@ use crate::terminal::recorder::Take;
 /// its terminal open; its own last words come well before.
 const DRAIN_SILENCE: Duration = Duration::from_millis(200);
 
+/// Time that the output of a program that has ended waits for a person's terminal to be attached.
+const ATTACH_GRACE: Duration = Duration::from_secs(5);
+
 /// The state of the program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputReading {
     /// Not read before a person's terminal is attached: the program's first words are for it.
     Held,
+    /// The program has ended before a person's terminal was attached; not read before it is, or this time has come.
+    HeldAtEnd(Instant),
     /// Read as it comes.
     Open,
     /// The program has ended; complete at this time, unless more comes.
@@ -42,18 +47,25 @@ impl OutputReading {
         matches!(self, Self::Open | Self::Draining(_))
     }
 
-    /// End of the silence that completes the output of a program that has ended.
+    /// True until a person's terminal is attached, if one is to be.
+    pub fn is_held(self) -> bool {
+        matches!(self, Self::Held | Self::HeldAtEnd(_))
+    }
+
+    /// The time at which a state that time alone ends is over.
     pub fn deadline(self) -> Option<Instant> {
         match self {
-            Self::Draining(at) => Some(at),
+            Self::HeldAtEnd(at) | Self::Draining(at) => Some(at),
             Self::Held | Self::Open | Self::Closed => None,
         }
     }
 
     /// Reads from now on, if the output was held.
-    pub fn release(&mut self) {
-        if *self == Self::Held {
-            *self = Self::Open;
+    pub fn release(&mut self, now: Instant) {
+        match self {
+            Self::Held => *self = Self::Open,
+            Self::HeldAtEnd(_) => self.drain(now),
+            Self::Open | Self::Draining(_) | Self::Closed => {}
         }
     }
 
@@ -65,10 +77,10 @@ impl OutputReading {
 impl Task {
     pub(super) async fn exited(&mut self, exit: Exit, now: Instant) {
         self.happens(Input::Exited(exit)).await;
-        if self.reading.is_open() {
-            self.reading.drain(now);
-        } else {
-            self.finish().await;
+        match self.reading {
+            OutputReading::Held => self.reading = OutputReading::HeldAtEnd(now + ATTACH_GRACE),
+            OutputReading::Closed => self.finish().await,
+            _ => self.reading.drain(now),
         }
     }
 
@@ -78,7 +90,7 @@ impl Task {
             Ok(count) => {
                 self.forget_the_gone();
                 self.take(Take::Output(Bytes::copy_from_slice(&buffer[..count]))).await;
-                if self.reading.deadline().is_some() {
+                if matches!(self.reading, OutputReading::Draining(_)) {
                     self.reading.drain(Instant::now());
                 }
                 let (effects, answers) = self.keeper.output(&buffer[..count], Instant::now());
@@ -123,11 +135,11 @@ impl Task {
         self.release(answers, looks).await;
     }
 
-    /// The program has ended and was silent for a while: that is its end, unless there is still something to read or the
-    /// person's terminal is too far behind to read on.
+    /// The program has ended and was silent for a while: that is its end, unless there is still something to read, the
+    /// person's terminal is too far behind to read on, or it was waited for in vain.
     pub(super) async fn last_words(&mut self, now: Instant) {
         let mut buffer = [0; 4096];
-        if self.display.is_full() {
+        if self.display.is_full() || self.reading.is_held() {
             return self.reading.drain(now);
         }
         match self.terminal.try_read(&mut buffer) {
@@ -165,4 +177,22 @@ pub(super) async fn read(terminal: &Terminal, display: &Display, buffer: &mut [u
         room.send(ToTerminal::Output(Bytes::copy_from_slice(&buffer[..count])));
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_of_a_program_that_ends_before_the_terminal_is_attached_waits_for_it() {
+        let now = Instant::now();
+        let mut reading = OutputReading::HeldAtEnd(now + ATTACH_GRACE);
+        assert!(reading.is_open() && reading.is_held() && !reading.reads());
+        assert_eq!(reading.deadline(), Some(now + ATTACH_GRACE));
+        reading.release(now);
+        assert_eq!(reading, OutputReading::Draining(now + DRAIN_SILENCE));
+        assert!(reading.reads() && !reading.is_held());
+        reading.release(now + DRAIN_SILENCE);
+        assert_eq!(reading, OutputReading::Draining(now + DRAIN_SILENCE), "a second terminal changes nothing");
+    }
 }
