@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wh_testkit::Tmux;
 use wh_testkit::once::{House, Line, Message, Target};
 
-use super::store::{Bare, MANY, Samples, home};
+use super::store::{Bare, MANY, beside_sqlite, home, in_turns};
 use crate::table::{Comparison, Measured, Unit};
 use crate::{Outcome, Setting, process, say};
 
@@ -69,36 +69,14 @@ pub fn acknowledged(setting: &Setting) -> Outcome<Vec<Comparison>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut single = Bare::open(disk.path().join("single"), &runtime)?;
     let mut batches = Bare::open(disk.path().join("batches"), &runtime)?;
-    let mut samples: [Samples; 4] = Default::default();
-    for round in 0..rounds {
-        say(&format!("row 14: round {} of {rounds}", round + 1));
-        // They take turns at coming first.
-        for turn in 0..4 {
-            let which = (turn + round) % 4;
-            let (whole, took) = match which {
-                0 => at_once(&mut senders[..1], each)?,
-                1 => at_once(&mut senders, each)?,
-                2 => single.requests(1, each)?,
-                _ => batches.requests(MANY, each)?,
-            };
-            samples[which].add(whole, took);
-        }
-    }
+    let samples = in_turns(14, rounds, |which, _| match which {
+        0 => at_once(&mut senders[..1], each),
+        1 => at_once(&mut senders, each),
+        2 => single.requests(1, each),
+        _ => batches.requests(MANY, each),
+    })?;
     house.stop();
-    let [one, many, single, batches] = samples.map(Samples::measured);
-    let row = |what: &str, wh, name: &str, bare| Comparison {
-        number: 14,
-        what: what.to_owned(),
-        unit: Unit::PerSecond,
-        wh,
-        beside: Some((name.to_owned(), bare)),
-    };
-    let (one_by_one, together) = ("bare SQLite, a commit for each row", "bare SQLite, a commit for 16 rows");
-    Ok(vec![
-        row("control messages acknowledged, one client", one, one_by_one, single),
-        row("control messages acknowledged, 16 clients", many, one_by_one, single),
-        row("control messages acknowledged, 16 clients", many, together, batches),
-    ])
+    Ok(beside_sqlite(14, "control messages acknowledged", samples))
 }
 
 fn terminal(house: &House, number: usize, command: &[&str]) -> Target {

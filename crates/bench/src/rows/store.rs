@@ -43,36 +43,51 @@ pub fn requests(setting: &Setting) -> Outcome<Vec<Comparison>> {
     let store = Store::open_with(home.path().join("wh"), limits)?;
     let mut single = Bare::open(home.path().join("single"), &runtime)?;
     let mut batches = Bare::open(home.path().join("batches"), &runtime)?;
+    let samples = in_turns(11, rounds, |which, round| match which {
+        0 => runtime.block_on(clients(&store, 1, each, round)),
+        1 => runtime.block_on(clients(&store, MANY, each, round)),
+        2 => single.requests(1, each),
+        _ => batches.requests(MANY, each),
+    })?;
+    runtime.block_on(store.close())?;
+    Ok(beside_sqlite(11, "requests begun and finished", samples))
+}
+
+/// Measures one and many clients of wh, and one and many of bare SQLite, which take turns at coming first. `measure` is
+/// called with which of the four, and the round; it returns the whole time and that of each request.
+pub(super) fn in_turns(
+    row: u8,
+    rounds: usize,
+    mut measure: impl FnMut(usize, usize) -> Outcome<(Duration, Vec<f64>)>,
+) -> Outcome<[Samples; 4]> {
     let mut samples: [Samples; 4] = Default::default();
     for round in 0..rounds {
-        say(&format!("row 11: round {} of {rounds}", round + 1));
-        // They take turns at coming first.
+        say(&format!("row {row}: round {} of {rounds}", round + 1));
         for turn in 0..4 {
             let which = (turn + round) % 4;
-            let (whole, took) = match which {
-                0 => runtime.block_on(clients(&store, 1, each, round))?,
-                1 => runtime.block_on(clients(&store, MANY, each, round))?,
-                2 => single.requests(1, each)?,
-                _ => batches.requests(MANY, each)?,
-            };
+            let (whole, took) = measure(which, round)?;
             samples[which].add(whole, took);
         }
     }
-    runtime.block_on(store.close())?;
+    Ok(samples)
+}
+
+/// The rows of what [`in_turns`] measured.
+pub(super) fn beside_sqlite(number: u8, what: &str, samples: [Samples; 4]) -> Vec<Comparison> {
     let [one, many, single, batches] = samples.map(Samples::measured);
-    let row = |what: &str, wh, name: &str, bare| Comparison {
-        number: 11,
-        what: what.to_owned(),
+    let row = |clients: &str, wh, name: &str, bare| Comparison {
+        number,
+        what: format!("{what}, {clients}"),
         unit: Unit::PerSecond,
         wh,
         beside: Some((name.to_owned(), bare)),
     };
     let (one_by_one, together) = ("bare SQLite, a commit for each row", "bare SQLite, a commit for 16 rows");
-    Ok(vec![
-        row("requests begun and finished, one client", one, one_by_one, single),
-        row("requests begun and finished, 16 clients", many, one_by_one, single),
-        row("requests begun and finished, 16 clients", many, together, batches),
-    ])
+    vec![
+        row("one client", one, one_by_one, single),
+        row("16 clients", many, one_by_one, single),
+        row("16 clients", many, together, batches),
+    ]
 }
 
 /// Where a sync reaches a disk: the usual place for temporary files may be memory.

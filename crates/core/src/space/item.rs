@@ -41,6 +41,14 @@ pub struct Item {
     pub starts: Vec<TurnId>,
 }
 
+impl Item {
+    /// An item that is complete at once, for everybody and outside a turn.
+    pub fn complete(id: ItemId, from: ParticipantId, at: SystemTime, body: Body) -> Self {
+        let (listed, starts) = (Vec::new(), Vec::new());
+        Self { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None, listed, starts }
+    }
+}
+
 /// How far an item is. It only ever moves downwards in this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -292,19 +292,7 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, Written) {
 fn unreadable(row: &KeptItem, why: &str) -> Item {
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
     let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
-    let (id, from, at) = (row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH);
-    Item {
-        id,
-        from,
-        to: None,
-        turn: None,
-        at,
-        body,
-        progress: Progress::Done,
-        extent: None,
-        listed: Vec::new(),
-        starts: Vec::new(),
-    }
+    Item::complete(row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH, body)
 }
 
 /// True if it is more than what happens when somebody comes or goes, and more than a message that no agent was given.

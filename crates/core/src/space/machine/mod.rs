@@ -280,19 +280,7 @@ impl Space {
     fn whole(&mut self, letter: char, from: ParticipantId, to: Option<Vec<ParticipantId>>, body: Body) -> ItemId {
         let id = self.item_id(letter);
         let turn = self.sessions.get(&from).and_then(|session| session.turn.clone());
-        let at = self.now.time;
-        self.put(Item {
-            id: id.clone(),
-            from,
-            to,
-            turn,
-            at,
-            body,
-            progress: Progress::Done,
-            extent: None,
-            listed: Vec::new(),
-            starts: Vec::new(),
-        });
+        self.put(Item { to, turn, ..Item::complete(id.clone(), from, self.now.time, body) });
         id
     }
 
