@@ -86,6 +86,28 @@ fn every_direct_dependency_has_a_line_that_says_who_uses_it() {
 }
 
 #[test]
+fn the_architecture_page_has_these_edges_and_is_short() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let (_, block) = page.split_once("```text\n").expect("a diagram");
+    let (block, _) = block.split_once("```").expect("the end of the diagram");
+    let mut drawn: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in block.lines() {
+        let Some((from, to)) = line.split_once('→') else {
+            let nobody = line.split_whitespace().take_while(|word| *word != "know");
+            drawn.extend(nobody.map(|name| (name.to_owned(), BTreeSet::new())));
+            continue;
+        };
+        drawn.insert(from.trim().to_owned(), to.split(',').map(|name| name.trim().to_owned()).collect());
+    }
+    let short = |name: &str| name.strip_prefix("wh-").unwrap_or(name).to_owned();
+    let edges: BTreeMap<String, BTreeSet<String>> =
+        EDGES.iter().map(|(from, to)| (short(from), to.iter().map(|name| short(name)).collect())).collect();
+    assert_eq!(drawn, edges);
+    let wrapped: usize = page.lines().map(|line| line.chars().count().div_ceil(100).max(1)).sum();
+    assert!(wrapped <= 250, "{wrapped} lines of 100 columns");
+}
+
+#[test]
 fn rooms_know_only_the_rooms_that_they_may() {
     let allowed: BTreeMap<&str, &[&str]> = EDGES.into_iter().collect();
     let mut seen = 0;

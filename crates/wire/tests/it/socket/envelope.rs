@@ -107,7 +107,7 @@ fn an_error_code_of_another_version_is_still_an_error() {
 #[test]
 fn every_command_that_is_named_is_known_and_no_other() {
     let size = json!({"width": 80, "height": 24});
-    let payload = json!({"session_id": "s1", "agent": "claude", "size": size, "request_id": "r1"});
+    let payload = json!({"session_id": "s1", "agent": "claude", "size": size, "request_id": "r1", "link": "1"});
     for name in COMMANDS {
         assert!(command(name, payload.clone()).is_ok(), "{name}");
     }
