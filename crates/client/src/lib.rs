@@ -8,6 +8,7 @@ pub mod link;
 pub mod memory;
 mod request;
 pub mod sender;
+mod session;
 mod space;
 mod subscription;
 mod surface;
@@ -15,10 +16,11 @@ pub mod trace;
 mod ui;
 
 pub use daemon::{
-    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage,
-    NewSession, Session, What,
+    BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession,
+    What,
 };
 pub use request::{Attachment, Facts, FromTerminal, Look, Request, ScreenUse, Shown, ToTerminal, WaitEnd, Watch};
+pub use session::{Audience, Session, SessionState};
 pub use space::{Change, Mirror, Pulse, RosterRequest, Space, SpaceRequest, SpaceWatch, Until, Updates};
 pub use subscription::{Lost, Start, Subscription};
 pub use surface::{Gone, Surface, Unanswered};

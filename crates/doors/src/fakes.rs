@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use wh_client::{
-    BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Lineage, NewSession,
-    Session, Space, Surface, Ui, What,
+    Audience, BoxFuture, Caller, Controller, Conversation, CreateError, Created, Daemon, EndOutcome, Ending, Lineage,
+    NewSession, Session, SessionState, Space, Surface, Ui, What,
 };
 use wh_core::caller::CallerRefusal;
 use wh_core::receipt::Receipt;
@@ -53,10 +53,68 @@ pub(crate) fn new_program() -> NewSession {
 
 /// A session that lives and whose handles are those above.
 pub(crate) fn session(id: &str, wanted: &NewSession) -> Session {
-    let mut session = Session::new(id.to_owned(), id.to_owned(), wanted, "default".to_owned(), SystemTime::UNIX_EPOCH);
+    let mut session = Session::new(
+        id.to_owned(),
+        wanted,
+        "default".to_owned(),
+        SystemTime::UNIX_EPOCH,
+        (Arc::new(Lives(id.to_owned())), Arc::new(Nobody)),
+    );
     session.surface = Some(gone_surface());
     session.conversation = Some(gone_conversation());
     session
+}
+
+/// A session of this name that lives.
+#[derive(Debug)]
+struct Lives(String);
+
+impl SessionState for Lives {
+    fn name(&self) -> String {
+        self.0.clone()
+    }
+
+    fn rename(&self, _: &str) {}
+
+    fn ended(&self) -> Option<(Ending, SystemTime)> {
+        None
+    }
+
+    fn end(&self, _: Ending, _: SystemTime) {}
+
+    fn until_ended(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// No terminals.
+#[derive(Debug)]
+struct Nobody;
+
+impl Audience for Nobody {
+    fn enter(&self, size: Option<Size>) -> (u64, Option<Size>) {
+        (0, size)
+    }
+
+    fn resize(&self, _: u64, size: Option<Size>) -> Option<Size> {
+        size
+    }
+
+    fn leave(&self, _: u64) -> Option<Size> {
+        None
+    }
+
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn typed(&self, _: u64) {}
+
+    fn dismiss(&self) {}
+
+    fn dismissed(&self, _: u64) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// Has these sessions, and creates none.

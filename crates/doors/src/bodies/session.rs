@@ -40,7 +40,7 @@ pub(crate) async fn summary(session: &Session) -> SessionSummary {
         title: None,
         model: None,
         mode: None,
-        attached: session.audience.len() as u64,
+        attached: session.audience.count() as u64,
         questions: 0,
         created_by: session.lineage.creators.first().cloned(),
         person: session.lineage.person,

@@ -9,6 +9,7 @@ mod name;
 mod outlook;
 mod record;
 mod restore;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -323,7 +324,7 @@ impl Sessions {
         if !(self.means.is_team)(&team) {
             return Err(CreateError::NoSuchTeam(team));
         }
-        let session = Session::new(name::id(), name.1.clone(), &wanted, team, SystemTime::now());
+        let session = Session::new(name::id(), &wanted, team, SystemTime::now(), state::new(name.1.clone()));
         self.enter_lineage(&session);
         let kept = self.make(session, &wanted).await?;
         let session = match self.keep(kept) {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use wh_client::{NewSession, Session, What};
 use wh_core::terminal::Size;
 
-use super::made;
+use super::{made, state};
 use crate::store::{SessionKind, SessionRecord};
 
 /// Variables of a session's own environment that are stored, so that an agent that is started again finds its program and
@@ -102,7 +102,13 @@ pub(super) fn described(record: &SessionRecord, has_created: bool) -> (Session, 
         creators: record.creators.clone(),
         person: record.person,
     };
-    let session = Session::new(record.id.clone(), record.name.clone(), &wanted, record.team.clone(), record.created_at);
+    let session = Session::new(
+        record.id.clone(),
+        &wanted,
+        record.team.clone(),
+        record.created_at,
+        state::new(record.name.clone()),
+    );
     session.lineage.has_created.store(has_created, Ordering::Release);
     (session, wanted)
 }
@@ -138,7 +144,8 @@ mod tests {
     }
 
     fn round_trip(wanted: &NewSession) -> (SessionRecord, Session, NewSession) {
-        let session = Session::new("s1".to_owned(), "one".to_owned(), wanted, "crew".to_owned(), SystemTime::now());
+        let session =
+            Session::new("s1".to_owned(), wanted, "crew".to_owned(), SystemTime::now(), state::new("one".to_owned()));
         let record = of(&session, wanted);
         let (read, again) = described(&record, true);
         (record, read, again)

@@ -23,7 +23,7 @@ use wh_core::terminal::{Exit, Size};
 use wh_demo::{Demo, DemoOptions};
 
 use super::keep::{self, Subject};
-use super::{Kept, Means, Restored, Sessions};
+use super::{Kept, Means, Restored, Sessions, state};
 use crate::space::RunningSpace;
 use crate::store::{Place, Store, StoreError, Which};
 use crate::terminal::{HostSpec, ScreenSpec, host};
@@ -379,7 +379,8 @@ fn what_a_terminal_showed_last_outlives_it() {
             ledger: None,
         };
         let (hosted, mut program) = host(spec).await.unwrap();
-        let mut session = Session::new("t1".into(), "shell".into(), &wanted, "default".into(), SystemTime::now());
+        let mut session =
+            Session::new("t1".into(), &wanted, "default".into(), SystemTime::now(), state::new("shell".into()));
         session.surface = Some(hosted.surface.clone());
         keep::enter(&life.store, &session, &wanted, &[]).await.unwrap();
         let session = Arc::new(session);
