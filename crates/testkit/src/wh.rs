@@ -1,5 +1,7 @@
 //! The `wh` binary under test: started headless, asked over HTTP, gone when the test is.
 
+mod session;
+
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,6 +16,8 @@ use tempfile::TempDir;
 use crate::http::{self, Request, Response};
 use crate::output::Output;
 use crate::{PATIENCE, deadline, process};
+use session::DaemonSession;
+pub use session::IN_DAEMON;
 
 /// How long wh and its children may take to end before they are forced to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -85,6 +89,9 @@ impl Options {
     /// Starts `wh run … ARGS`. Panics with what wh said when its control plane does not come up.
     #[track_caller]
     pub fn start(self, args: &[&str]) -> Wh {
+        if session::wanted() {
+            return self.start_in_daemon(args);
+        }
         let runtime = tempfile::tempdir().expect("a directory for the runtime files of wh");
         let mut command = Command::new(&self.bin);
         command.args(self.command);
@@ -118,6 +125,8 @@ pub struct Wh {
     stdout: Output,
     stderr: Output,
     runtime: TempDir,
+    /// The session of a daemon that it is, if it is one.
+    session: Option<DaemonSession>,
 }
 
 impl Wh {
@@ -155,7 +164,7 @@ impl Wh {
                 let _ = announce.send(port);
             }
         });
-        let mut wh = Self { child, port: 0, stdout, stderr, runtime };
+        let mut wh = Self { child, port: 0, stdout, stderr, runtime, session: None };
         let outcome = deadline::before(PATIENCE, || match announced.try_recv() {
             Ok(port) => Some(Ok(port)),
             // A program that ends at once takes wh with it, perhaps before its line is read.
@@ -173,6 +182,19 @@ impl Wh {
     /// The port of the control plane.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The address before every path, as `localhost:9090`, for commands that ask by themselves.
+    pub fn address(&self) -> String {
+        let prefix = self.session.as_ref().map_or("", DaemonSession::prefix);
+        format!("localhost:{}{prefix}", self.port)
+    }
+
+    /// Variables with which `curl` sends the token that is wanted, if one is.
+    pub fn curl_environment(&self) -> Vec<(String, String)> {
+        let Some(session) = &self.session else { return Vec::new() };
+        session.write_curlrc(self.runtime.path());
+        vec![("CURL_HOME".to_owned(), self.runtime.path().display().to_string())]
     }
 
     /// The process.
@@ -198,6 +220,8 @@ impl Wh {
     /// Sends any request to the control plane.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Response {
+        let addressed = self.session.as_ref().map(|session| session.address(request));
+        let request = addressed.as_ref().unwrap_or(request);
         let records = self.runtime.path().join("wheelhouse");
         let client = http::Client::new(self.port, Some(records));
         client

@@ -59,6 +59,13 @@ impl Request {
         self
     }
 
+    /// The same with this in front of its path.
+    #[must_use]
+    pub fn below(mut self, prefix: &str) -> Self {
+        self.path.insert_str(0, prefix);
+        self
+    }
+
     /// Leaves out `Host`, which HTTP/1.1 demands.
     #[must_use]
     pub fn without_host(mut self) -> Self {

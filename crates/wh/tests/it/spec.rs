@@ -21,8 +21,8 @@ fn shell() -> Option<Wh> {
 
 /// Runs a script as a user would, with the port put in the place of the example's.
 fn script(wh: &Wh, text: &str) -> (bool, String) {
-    let text = text.replace("9090", &wh.port().to_string());
-    let output = Command::new("bash").args(["-c", &text]).output().expect("bash is there");
+    let text = text.replace("localhost:9090", &wh.address());
+    let output = Command::new("bash").args(["-c", &text]).envs(wh.curl_environment()).output().expect("bash is there");
     let both = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8_lossy(&both).into_owned())
 }

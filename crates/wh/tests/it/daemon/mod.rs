@@ -20,6 +20,7 @@ mod sender;
 mod shells;
 mod silent;
 mod socket;
+mod specs;
 mod stalled;
 mod stop;
 mod teams;

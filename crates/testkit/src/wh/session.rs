@@ -1,0 +1,106 @@
+//! The same program or agent as a session of a daemon, so that tests of a single run can be run on it too.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{Options, Wh};
+use crate::http::Request;
+use crate::output::Output;
+use crate::{deadline, process};
+
+/// Set to 1, a [`Wh`] is a session of a daemon of its own in the place of a single run.
+pub const IN_DAEMON: &str = "WH_TEST_IN_DAEMON";
+
+/// The session below whose path requests go, and the token that they carry.
+#[derive(Debug)]
+pub(super) struct DaemonSession {
+    prefix: String,
+    token: String,
+}
+
+impl DaemonSession {
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Writes a file for `curl` with the token.
+    pub fn write_curlrc(&self, folder: &Path) {
+        let line = format!("header = \"Authorization: Bearer {}\"\n", self.token);
+        fs::write(folder.join(".curlrc"), line).expect("a file for curl");
+    }
+
+    pub fn address(&self, request: &Request) -> Request {
+        request.clone().below(&self.prefix).header("Authorization", &format!("Bearer {}", self.token))
+    }
+}
+
+/// True if tests are to run on sessions of daemons.
+pub(super) fn wanted() -> bool {
+    std::env::var_os(IN_DAEMON).is_some_and(|value| value == "1")
+}
+
+impl Options {
+    /// Starts a daemon, and the program or agent of these arguments as a session of it.
+    #[track_caller]
+    pub(super) fn start_in_daemon(self, args: &[&str]) -> Wh {
+        let runtime = tempfile::tempdir().expect("a directory for the runtime files of wh");
+        let mut command = Command::new(&self.bin);
+        command.args(["daemon", "start", "--foreground"]).envs(self.env.clone());
+        command.env("XDG_RUNTIME_DIR", runtime.path());
+        for (name, folder) in [("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")] {
+            command.env(name, runtime.path().join(folder));
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = process::with_default_signals(&mut command).spawn().expect("wh starts");
+        let (stdout, _) = Output::drain(child.stdout.take().expect("stdout is piped"), |_| {});
+        let (stderr, _) = Output::drain(child.stderr.take().expect("stderr is piped"), |_| {});
+        let folder = runtime.path().join("wheelhouse");
+        let file = deadline::eventually("the daemon is ready", || {
+            let file: Value = serde_json::from_str(&fs::read_to_string(folder.join("daemon.json")).ok()?).ok()?;
+            (file["pid"] == child.id()).then_some(file)
+        });
+        let port = file["url"].as_str().and_then(|url| url.rsplit(':').next()?.parse().ok()).expect("a port");
+        let token = fs::read_to_string(token(&folder)).expect("a token").trim().to_owned();
+        let mut wh = Wh { child, port, stdout, stderr, runtime, session: None };
+        wh.session = Some(DaemonSession { prefix: String::new(), token: token.clone() });
+        let id = create(&wh, &self, args);
+        wh.session = Some(DaemonSession { prefix: format!("/sessions/{id}"), token });
+        wh
+    }
+}
+
+fn token(folder: &Path) -> std::path::PathBuf {
+    folder.join("daemon.token")
+}
+
+#[track_caller]
+fn create(wh: &Wh, options: &Options, args: &[&str]) -> String {
+    let words: Vec<&str> = args.iter().copied().skip_while(|word| *word == "--").collect();
+    let mut environment: serde_json::Map<String, Value> =
+        std::env::vars().map(|(name, value)| (name, Value::from(value))).collect();
+    environment.extend(options.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
+    let mut body = json!({ "cwd": std::env::current_dir().expect("a working directory"), "size": "120x40" });
+    for flag in options.flags.chunks(2) {
+        match flag {
+            [name, size] if name == "--size" => body["size"] = json!(size),
+            [name, folder] if name == "--cwd" => body["cwd"] = json!(folder),
+            [name, variable] if name == "--env" => {
+                let (name, value) = variable.split_once('=').expect("NAME=VALUE");
+                environment.insert(name.to_owned(), json!(value));
+            }
+            other => panic!("a session of a daemon has no {other:?}"),
+        }
+    }
+    body["environment"] = Value::Object(environment);
+    if options.command == ["run"] {
+        body["command"] = json!(words);
+    } else {
+        (body["agent"], body["arguments"]) = (json!("demo"), json!(words));
+    }
+    let created = wh.post("/sessions", body);
+    assert!(created.status < 300, "the session: {}", created.text());
+    created.json()["session_id"].as_str().expect("an id").to_owned()
+}
