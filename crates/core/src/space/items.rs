@@ -21,7 +21,7 @@ pub const MOST_BYTES: usize = 256 * 1024 * 1024;
 /// Resolution of the times at which envelopes are listed: that of the times that the HTTP API writes.
 const LISTING_STEP: Duration = Duration::from_millis(1);
 
-/// The items of a conversation. Serialised as a [`Listed`]; the indexes are made again.
+/// The items of a conversation. Serialised as a list; the indexes are made again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Listed", into = "Listed")]
 pub struct Items {

@@ -214,14 +214,17 @@ fn a_terminal_program_is_attached_to_and_typed_into() {
         return;
     }
     let house = House::new();
+    house.demo("agent", 0);
     let shell = shell(&house, 100, 30);
     enter(&shell, "wh new --name sh --attach -- bash --norc");
     attached(&house, "sh", 1);
     enter(&shell, "echo inside $((40 + 2)) $WH_SESSION");
     let id = house.get("/sessions/sh").json()["session_id"].as_str().unwrap().to_owned();
     shell.wait_for(&format!("inside 42 {id}"));
-    enter(&shell, "wh attach sh");
-    shell.wait_for("may not answer");
+    for session in ["sh", "agent"] {
+        enter(&shell, &format!("clear; wh attach {session}"));
+        shell.wait_for("may not answer");
+    }
     shell.send_keys(&["C-\\"]);
     shell.wait_for("left sh");
     enter(&shell, "clear; wh new --name ed --attach -- vim -u NONE -N out.txt");
@@ -444,4 +447,29 @@ fn wh_alone_offers_the_sessions_that_there_are() {
         .output()
         .unwrap();
     assert!(!String::from_utf8_lossy(&output.stdout).contains("keeps these sessions"));
+}
+
+#[test]
+fn a_conversation_is_joined_by_the_same_version_only_and_a_program_is_not() {
+    let house = House::new();
+    house.demo("a", 0);
+    house.create(json!({ "command": ["cat"], "name": "c" }));
+    let link = concat!("wh-", env!("CARGO_PKG_VERSION"), "-link-1");
+    let refused = |session: &str, link: &str| {
+        let answer = house.talk().ask("join", &json!({ "session_id": session, "link": link }));
+        answer["error"]["code"].as_str().map(str::to_owned)
+    };
+    assert_eq!(refused("a", "wh-0.0.1-link-0").as_deref(), Some("VERSION_MISMATCH"));
+    assert_eq!(refused("c", link).as_deref(), Some("INVALID_REQUEST"));
+    assert_eq!(refused("nobody", link).as_deref(), Some("SESSION_NOT_FOUND"));
+    let mut talk = house.talk();
+    let joined = talk.ask("join", &json!({ "session_id": "a", "link": link }));
+    assert_eq!(
+        (&joined["payload"]["participant"], &joined["payload"]["session"]["name"]),
+        (&json!("human"), &json!("a"))
+    );
+    // A line that is none ends the connection, and nothing else.
+    talk.write(b"no line of ours\n");
+    attached(&house, "a", 0);
+    assert!(house.ok(&["ls"]).contains("a"));
 }
