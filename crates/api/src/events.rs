@@ -41,7 +41,7 @@ pub enum Frames {
     Raw,
 }
 
-/// What to follow, and from where.
+/// Options of a subscription: frames, rate, the cursor to resume from, and the limit for reconnecting.
 #[derive(Debug, Clone)]
 pub struct Follow {
     frames: Frames,

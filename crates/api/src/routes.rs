@@ -49,7 +49,7 @@ pub struct ScreenQuery {
     pub now: bool,
 }
 
-/// How a session is ended.
+/// Parameters of `DELETE /sessions/{session}`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EndQuery {
     /// Kill it at once.

@@ -12,26 +12,26 @@ use wh_core::terminal::Size;
 use crate::daemon::{BoxFuture, Conversation, Ending, Lineage, NewSession, What};
 use crate::surface::Surface;
 
-/// One session, as the daemon keeps it.
+/// Handle on one session of a daemon.
 #[derive(Debug)]
 pub struct Session {
     /// Its id.
     pub id: String,
     /// The team that it belongs to.
     pub team: String,
-    /// What runs in it.
+    /// Agent or program of the session.
     pub what: What,
-    /// Where it works.
+    /// Working directory.
     pub directory: PathBuf,
-    /// Since when.
+    /// Time of creation.
     pub created: SystemTime,
-    /// Where it comes from.
+    /// Sessions that created it.
     pub lineage: Arc<Lineage>,
     /// Its screen, and what can be typed into. `None` once it was lost.
     pub surface: Option<Surface>,
     /// Its conversation, if an agent runs in it.
     pub conversation: Option<Conversation>,
-    /// What was on the screen of a session that was lost.
+    /// Last screen of a session that was lost.
     pub last_screen: Option<String>,
     /// It ended with an earlier life of the daemon, or before. Its conversation may sleep: whoever only lists it should not
     /// ask for it.
@@ -50,7 +50,7 @@ pub trait SessionState: Debug + Send + Sync {
     /// Gives it another name.
     fn rename(&self, name: &str);
 
-    /// How it ended and when, once it has.
+    /// Ending and its time; `None` while the session lives.
     fn ended(&self) -> Option<(Ending, SystemTime)>;
 
     /// Notes that it has ended. Only the first time counts.
@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// What people call it.
+    /// Name of the session.
     pub fn name(&self) -> String {
         self.state.name()
     }
@@ -123,7 +123,7 @@ impl Session {
         self.state.rename(name);
     }
 
-    /// How it ended and when, once it has.
+    /// Ending and its time; `None` while the session lives.
     pub fn ended(&self) -> Option<(Ending, SystemTime)> {
         self.state.ended()
     }

@@ -35,17 +35,18 @@ pub(super) fn may(door: &Door, session: &Arc<Session>, opener: &Opener) -> Resul
     }
 }
 
-/// Somebody's place among those who watch, given back whatever happens.
-struct Seat<'a> {
-    session: &'a Session,
-    surface: &'a Surface,
-    number: u64,
+/// An entry of a session's audience, removed when it is dropped.
+pub(super) struct Seat<'a> {
+    pub session: &'a Session,
+    /// The screen that takes the size of those who stay; `None` for a UI with a screen of its own.
+    pub surface: Option<&'a Surface>,
+    pub number: u64,
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        if let Some(size) = self.session.audience.leave(self.number) {
-            let surface = self.surface.clone();
+        let size = self.session.audience.leave(self.number);
+        if let Some((size, surface)) = size.zip(self.surface.cloned()) {
             tokio::spawn(async move { surface.resize(size, None).await });
         }
     }
@@ -66,7 +67,7 @@ pub(super) async fn serve(
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
     let (number, fits) = session.audience.enter(counted(wanted.size.width, wanted.size.height));
-    let seat = Seat { session, surface: &surface, number };
+    let seat = Seat { session, surface: Some(&surface), number };
     // A size that cannot be had is seen on the screen.
     if let Some(fits) = fits {
         let _ = surface.resize(fits, None).await;
@@ -74,7 +75,7 @@ pub(super) async fn serve(
     let attached = Attached { session: summary(session).await };
     send(&mut writer, &Response::ok(id, &attached).encode()).await?;
     send(&mut writer, &ToPerson::Draw(ENTER.as_bytes().to_vec()).encode()).await?;
-    let last = show(door, &seat, &mut reader, &mut writer).await?;
+    let last = show(door, &seat, &surface, &mut reader, &mut writer).await?;
     let Some(last) = last else { return Ok(()) };
     send(&mut writer, &ToPerson::Draw(LEAVE.as_bytes().to_vec()).encode()).await?;
     send(&mut writer, &last.encode()).await
@@ -84,12 +85,13 @@ pub(super) async fn serve(
 async fn show(
     door: &Door,
     seat: &Seat<'_>,
+    surface: &Surface,
     reader: &mut Reader,
     writer: &mut OwnedWriteHalf,
 ) -> io::Result<Option<ToPerson>> {
     let ends = |reason: &str| Ok(Some(ToPerson::Over(reason.to_owned())));
     let gone = || ends("the session is gone");
-    let Seat { session, surface, number } = *seat;
+    let Seat { session, number, .. } = *seat;
     let Ok(watch) = surface.watch(true).await else { return gone() };
     let (mut frames, mut closing, mut redraw) = (watch.frames, door.closing.clone(), Redraw::default());
     let mut over = false;

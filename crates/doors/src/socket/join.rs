@@ -11,6 +11,7 @@ use wh_core::caller::Act;
 use wh_wire::socket::{ErrorCode, Failure, Join, Joined, Response};
 
 use super::Door;
+use super::attach::Seat;
 use super::connection::{Reader, send};
 use crate::bodies::summary;
 use crate::closing::closed;
@@ -34,18 +35,6 @@ pub(super) fn may(
     })
 }
 
-/// The caller's place among those who watch, given back whatever happens.
-struct Seat<'a> {
-    session: &'a Session,
-    number: u64,
-}
-
-impl Drop for Seat<'_> {
-    fn drop(&mut self) {
-        self.session.audience.leave(self.number);
-    }
-}
-
 pub(super) async fn serve(
     door: &Door,
     session: &Session,
@@ -55,7 +44,7 @@ pub(super) async fn serve(
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
     // Each has a screen of its own: the size counts for nobody else.
-    let seat = Seat { session, number: session.audience.enter(None).0 };
+    let seat = Seat { session, surface: None, number: session.audience.enter(None).0 };
     let joined = Joined {
         session: summary(session).await,
         participant: conversation.me.to_string(),

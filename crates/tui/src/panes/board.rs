@@ -16,7 +16,7 @@ use wh_core::space::item::Body;
 use wh_core::space::state::{Participant, State};
 
 use super::tools::shares;
-use super::{Compact, Layer, Pane};
+use super::{Compact, Layer, Pane, asked_visibility};
 use crate::app::{Act, App};
 use crate::keymap::ScreenAction;
 use crate::theme::Theme;
@@ -335,7 +335,7 @@ impl Pane for SignalBoard {
         _state: &State,
         now: SystemTime,
     ) -> Vec<Act> {
-        let wish = wish.unwrap_or(if app.signals.is_open() { Visibility::Close } else { Visibility::Open });
+        let wish = asked_visibility(wish, app.signals.is_open());
         app.signals.wish(wish);
         let said = match wish {
             Visibility::Open => "The signal board is open",

@@ -201,6 +201,11 @@ pub(crate) trait Pane: Debug + Sync {
     fn draw(&self, app: &mut App, state: &State, buffer: &mut Buffer, area: Rect, moment: &Moment) -> Option<Position>;
 }
 
+/// The visibility that is asked for; `None` toggles.
+fn asked_visibility(wish: Option<Visibility>, is_open: bool) -> Visibility {
+    wish.unwrap_or(if is_open { Visibility::Close } else { Visibility::Open })
+}
+
 /// The pane with this name.
 pub(crate) fn named(name: PaneName) -> Option<&'static dyn Pane> {
     PANES.iter().copied().find(|pane| pane.names().contains(&name))

@@ -14,7 +14,7 @@ use wh_core::space::item::ToolStatus;
 use wh_core::space::state::State;
 
 use super::board::{colour, mark};
-use super::{Compact, Layer, Pane};
+use super::{Compact, Layer, Pane, asked_visibility};
 use crate::app::{Act, App, Seen};
 use crate::call;
 use crate::keymap::ScreenAction;
@@ -216,7 +216,7 @@ impl Pane for ToolSidebar {
         _state: &State,
         now: SystemTime,
     ) -> Vec<Act> {
-        let wish = wish.unwrap_or(if app.tools.is_open() { Visibility::Close } else { Visibility::Open });
+        let wish = asked_visibility(wish, app.tools.is_open());
         app.tools.wish(wish);
         let said = match wish {
             Visibility::Open => "What tools do is shown",

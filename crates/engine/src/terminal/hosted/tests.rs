@@ -55,6 +55,9 @@ async fn a_look_waits_until_the_ui_has_drawn_what_happened_before() {
     assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "the newest frame");
 }
 
+/// Time without use after which the UIs of these tests end.
+const UNUSED: Duration = Duration::from_millis(50);
+
 /// UIs that were started, and those that have ended.
 #[derive(Clone, Default)]
 struct Count(Arc<(AtomicUsize, AtomicUsize)>);
@@ -148,24 +151,26 @@ async fn a_ui_on_demand_is_started_by_the_first_use_of_its_screen() {
 
 #[tokio::test]
 async fn a_ui_that_nobody_uses_ends_unless_something_would_be_lost() {
-    let (surface, ui, count, _running) = on_demand(Duration::from_millis(50)).await;
+    let (surface, ui, count, _running) = on_demand(UNUSED).await;
     type_in(&surface, "..").await;
     eventually("it ends", || count.now() == (1, 1)).await;
     eventually("its facts are gone", || !ui.facts().at_rest).await;
     // Another one begins anew; what was typed to the first does not count as typed to it.
     type_in(&surface, "draft").await;
     assert_eq!(plain(&surface).await, "ui 2 typed \"draft\"");
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // Time itself is the subject: it would have ended long before.
+    tokio::time::sleep(UNUSED * 6).await;
     assert_eq!(count.now(), (2, 1), "a draft keeps it");
     assert_eq!(plain(&surface).await, "ui 2 typed \"draft\"");
 }
 
 #[tokio::test]
 async fn a_ui_whose_screen_is_watched_stays() {
-    let (surface, _ui, count, _running) = on_demand(Duration::from_millis(50)).await;
+    let (surface, _ui, count, _running) = on_demand(UNUSED).await;
     let watched = surface.watch(true).await.unwrap();
     assert!(watched.shown.is_some(), "its first frame is there");
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // Time itself is the subject: it would have ended long before.
+    tokio::time::sleep(UNUSED * 6).await;
     assert_eq!(count.now(), (1, 0));
     drop(watched);
     eventually("it ends", || count.now() == (1, 1)).await;
