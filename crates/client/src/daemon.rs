@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use wh_core::caller::{CallerRefusal, Origin};
 use wh_core::receipt::Receipt;
@@ -296,6 +295,4 @@ pub struct Lineage {
     pub creators: Vec<String>,
     /// Everything inside counts as outside.
     pub person: bool,
-    /// It has created sessions. Never reset.
-    pub has_created: AtomicBool,
 }

@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use wh_core::caller::Standing;
@@ -37,7 +36,7 @@ pub struct Session {
     /// ask for it.
     pub past: bool,
     /// The part that changes, and its owner.
-    state: Arc<dyn SessionState>,
+    pub state: Arc<dyn SessionState>,
     /// The terminals that are attached.
     pub audience: Arc<dyn Audience>,
 }
@@ -58,6 +57,12 @@ pub trait SessionState: Debug + Send + Sync {
 
     /// Waits until it has ended.
     fn until_ended(&self) -> BoxFuture<'_, ()>;
+
+    /// Returns true once the session has created others.
+    fn has_created(&self) -> bool;
+
+    /// Records that the session has created another. Never reset.
+    fn set_has_created(&self);
 }
 
 /// The terminals that are attached to a session: the smallest decides the size. The engine keeps them.
@@ -99,11 +104,7 @@ impl Session {
             what: wanted.what.clone(),
             directory: wanted.directory.clone(),
             created,
-            lineage: Arc::new(Lineage {
-                creators: wanted.creators.clone(),
-                person: wanted.person,
-                has_created: AtomicBool::new(false),
-            }),
+            lineage: Arc::new(Lineage { creators: wanted.creators.clone(), person: wanted.person }),
             surface: None,
             conversation: None,
             last_screen: None,
@@ -143,7 +144,7 @@ impl Session {
         Standing {
             session: Some(self.id.clone()),
             creators: self.lineage.creators.clone(),
-            has_created: self.lineage.has_created.load(Ordering::Acquire),
+            has_created: self.state.has_created(),
             person: self.lineage.person,
         }
     }

@@ -85,6 +85,12 @@ impl SessionState for Lives {
     fn until_ended(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
+
+    fn has_created(&self) -> bool {
+        false
+    }
+
+    fn set_has_created(&self) {}
 }
 
 /// No terminals.

@@ -24,8 +24,8 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession, Session, Space, Surface, UiPort,
-    What,
+    BoxFuture, CreateError, Created, Daemon, EndOutcome, Ending, Lineage, NewSession, Session, SessionState, Space,
+    Surface, UiPort, What,
 };
 use wh_core::receipt::Receipt;
 use wh_core::request::RequestId;
@@ -114,7 +114,13 @@ pub struct Sessions {
     /// Which wish has made which.
     made: Made,
     /// Where each session comes from, listed or not.
-    lineages: Mutex<HashMap<String, Weak<Lineage>>>,
+    lineages: Mutex<HashMap<String, Relative>>,
+}
+
+/// Origin and state of a session, listed or not.
+struct Relative {
+    lineage: Weak<Lineage>,
+    state: Weak<dyn SessionState>,
 }
 
 /// A session, and what is needed in order to end it.
@@ -246,11 +252,12 @@ impl Sessions {
     /// an order to answer for it.
     fn enter_lineage(&self, session: &Session) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
-        lineages.retain(|_, lineage| lineage.strong_count() > 0);
-        for creator in session.lineage.creators.iter().filter_map(|id| lineages.get(id)?.upgrade()) {
-            creator.has_created.store(true, Ordering::Release);
+        lineages.retain(|_, relative| relative.lineage.strong_count() > 0);
+        for creator in session.lineage.creators.iter().filter_map(|id| lineages.get(id)?.state.upgrade()) {
+            creator.set_has_created();
         }
-        lineages.insert(session.id.clone(), Arc::downgrade(&session.lineage));
+        let relative = Relative { lineage: Arc::downgrade(&session.lineage), state: Arc::downgrade(&session.state) };
+        lineages.insert(session.id.clone(), relative);
     }
 
     /// A name that nobody who lives has: the wanted one, or one made from what runs. Nobody else gets it meanwhile.
@@ -411,7 +418,7 @@ impl Daemon for Sessions {
     }
 
     fn lineage(&self, id: &str) -> Option<Arc<Lineage>> {
-        self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(id)?.upgrade()
+        self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(id)?.lineage.upgrade()
     }
 
     fn create(&self, wanted: NewSession) -> BoxFuture<'_, Result<Created, CreateError>> {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::atomic::Ordering;
 
 use wh_client::{NewSession, Session, What};
 use wh_core::terminal::Size;
@@ -109,7 +108,9 @@ pub(super) fn described(record: &SessionRecord, has_created: bool) -> (Session, 
         record.created_at,
         state::new(record.name.clone()),
     );
-    session.lineage.has_created.store(has_created, Ordering::Release);
+    if has_created {
+        session.state.set_has_created();
+    }
     (session, wanted)
 }
 

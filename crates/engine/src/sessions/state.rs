@@ -10,7 +10,7 @@ use wh_core::terminal::Size;
 
 /// Both parts of a new session of this name.
 pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
-    let changing = watch::Sender::new(Changing { name, ended: None });
+    let changing = watch::Sender::new(Changing { name, ended: None, has_created: false });
     (Arc::new(State(changing)), Arc::new(Terminals::default()))
 }
 
@@ -18,6 +18,7 @@ pub(super) fn new(name: String) -> (Arc<dyn SessionState>, Arc<dyn Audience>) {
 struct Changing {
     name: String,
     ended: Option<(Ending, SystemTime)>,
+    has_created: bool,
 }
 
 #[derive(Debug)]
@@ -46,6 +47,14 @@ impl SessionState for State {
         Box::pin(async {
             let _ = self.0.subscribe().wait_for(|changing| changing.ended.is_some()).await;
         })
+    }
+
+    fn has_created(&self) -> bool {
+        self.0.borrow().has_created
+    }
+
+    fn set_has_created(&self) {
+        self.0.send_modify(|changing| changing.has_created = true);
     }
 }
 
