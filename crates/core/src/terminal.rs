@@ -1,5 +1,7 @@
 //! What is true of every terminal.
 
+pub use wh_wire::exit::Exit;
+
 /// Columns and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -61,36 +63,6 @@ pub enum SignalTarget {
     Program,
     /// The group in the foreground of its terminal: for a shell, the job that runs now.
     Foreground,
-}
-
-/// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// With a code.
-    Code(i32),
-    /// By a signal.
-    Signal(i32),
-    /// Nobody knows: its supervisor was killed.
-    Unknown,
-}
-
-impl Exit {
-    /// The code as a shell shows it: 128+n for signal n.
-    pub fn code(self) -> i32 {
-        match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => 128 + signal,
-            Self::Unknown => 125,
-        }
-    }
-
-    /// The signal, if one ended it.
-    pub fn signal(self) -> Option<i32> {
-        match self {
-            Self::Signal(signal) => Some(signal),
-            Self::Code(_) | Self::Unknown => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub use lines::{Line, Lines};
 pub use link::Link;
 pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, Pending, Waiting};
-pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout};
+pub use process::{Child, Exit, Launch, StartError, Stdin, Stdout, describe_exit};
 pub use reaper::Left;
 pub use supervisor::Supervisor;
 pub use tail::Tail;

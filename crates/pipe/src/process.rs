@@ -3,7 +3,6 @@
 mod launch;
 mod leader;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use tokio::time::{sleep, timeout};
 
 pub use launch::{Launch, STDERR, StartError};
 use leader::{Leader, Program};
+pub use wh_wire::exit::Exit;
 
 use crate::protocol::Order;
 use crate::tail::{Reading, Tail};
@@ -32,34 +32,15 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often a group is looked at while it ends. Nothing tells us when processes end that are not our children.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By a signal of this number.
-    Signal(i32),
-    /// Nobody saw how: its supervisor was killed, or someone else waited for it in our place.
-    Unknown,
-}
-
-impl Exit {
-    /// Whether it ended by itself with code 0.
-    pub fn is_success(self) -> bool {
-        self == Self::Code(0)
-    }
-}
-
-impl fmt::Display for Exit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Code(code) => write!(formatter, "exited with {code}"),
-            Self::Signal(number) => match Signal::try_from(number) {
-                Ok(signal) => write!(formatter, "was ended by {}", signal.as_str()),
-                Err(_) => write!(formatter, "was ended by signal {number}"),
-            },
-            Self::Unknown => formatter.write_str("is gone"),
-        }
+/// Describes an exit status for people, with the name of the signal.
+pub fn describe_exit(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exited with {code}"),
+        Exit::Signal(number) => match Signal::try_from(number) {
+            Ok(signal) => format!("was ended by {}", signal.as_str()),
+            Err(_) => format!("was ended by signal {number}"),
+        },
+        Exit::Unknown => "is gone".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tracing::debug;
 
 use crate::lines::{Line, Lines};
-use crate::process::{Child, Exit, Stdout};
+use crate::process::{Child, Exit, Stdout, describe_exit};
 use crate::room::Room;
 use crate::tail::MarkedLines;
 use crate::writer::Writer;
@@ -41,8 +41,8 @@ impl Closed {
             Exit::Code(_) | Exit::Unknown => last_words(&self.stderr),
         };
         match last {
-            Some(last) => format!("it {}: {last}", self.exit),
-            None => format!("it {}", self.exit),
+            Some(last) => format!("it {}: {last}", describe_exit(self.exit)),
+            None => format!("it {}", describe_exit(self.exit)),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Talk {
         let stderr = child.stderr.clone();
         let exit = child.end(Duration::ZERO).await;
         self.writer.close();
-        debug!(%exit, asked, "closed");
+        debug!(?exit, asked, "closed");
         Closed { exit, asked, stderr: stderr.text() }
     }
 
@@ -166,7 +166,7 @@ impl Talk {
                     self.writer.close();
                 }
                 exit = &mut exited, if !gone => {
-                    debug!(%exit, "the program has ended");
+                    debug!(?exit, "the program has ended");
                     gone = true;
                     deadline = Some(Instant::now() + LAST_WORDS);
                 }

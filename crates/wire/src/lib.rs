@@ -5,5 +5,6 @@ pub mod attach;
 pub mod claude;
 pub mod codex;
 pub mod control;
+pub mod exit;
 pub mod remote;
 pub mod socket;

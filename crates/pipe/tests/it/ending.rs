@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use nix::unistd::Pid;
-use wh_pipe::{Exit, Launch, Signal};
+use wh_pipe::{Exit, Launch, Signal, describe_exit};
 use wh_testkit::process::running;
 
 use crate::{LONG, SHORT, gone, line, output, pid, script, supervised};
@@ -23,7 +23,7 @@ async fn how_it_ended_is_told_to_everybody_who_asks() {
         assert_eq!(line(&mut output(&mut child)).await.unwrap(), "ready");
         child.signal(Signal::SIGUSR1);
         assert_eq!(child.exited().await, Exit::Signal(Signal::SIGUSR1 as i32));
-        assert_eq!(child.exit().unwrap().to_string(), "was ended by SIGUSR1");
+        assert_eq!(describe_exit(child.exit().unwrap()), "was ended by SIGUSR1");
     }
 }
 
@@ -102,7 +102,7 @@ async fn an_end_that_nobody_waits_for_any_more_kills() {
         let begin = Instant::now();
         tokio::select! {
             biased;
-            exit = child.end(LONG) => panic!("{exit}"),
+            exit = child.end(LONG) => panic!("{exit:?}"),
             () = std::future::ready(()) => {}
         }
         assert_eq!(exited.await, Exit::Signal(Signal::SIGKILL as i32));

@@ -11,8 +11,8 @@ use serde_json::Value;
 const EDGES: [(&str, &[&str]); 15] = [
     ("wh-wire", &[]),
     ("wh-api", &["wh-wire"]),
-    ("wh-core", &[]),
-    ("wh-pipe", &[]),
+    ("wh-core", &["wh-wire"]),
+    ("wh-pipe", &["wh-wire"]),
     ("wh-claude", &["wh-pipe", "wh-wire"]),
     ("wh-screen", &["wh-core", "wh-pipe"]),
     ("wh-agents", &["wh-claude", "wh-core", "wh-pipe", "wh-wire"]),

@@ -1,0 +1,36 @@
+//! The exit status of a program, as every layer passes it on.
+
+/// Exit status of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// The program exited by itself with this code.
+    Code(i32),
+    /// The program was ended by the signal of this number.
+    Signal(i32),
+    /// The status was lost: the supervisor was killed, or another process waited for the program.
+    Unknown,
+}
+
+impl Exit {
+    /// Returns the code as a shell shows it: 128+n for signal n, and 125 if it is unknown.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+            Self::Unknown => 125,
+        }
+    }
+
+    /// Returns the number of the signal that ended the program.
+    pub fn signal(self) -> Option<i32> {
+        match self {
+            Self::Signal(signal) => Some(signal),
+            Self::Code(_) | Self::Unknown => None,
+        }
+    }
+
+    /// Returns true if the program exited by itself with code 0.
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
