@@ -1,5 +1,5 @@
 //! Escapes characters that would act on a terminal, reorder text or hide in it. The only such function: the terminal UI
-//! and every command that prints untrusted text use it. See docs/decisions/026-visible-text.md.
+//! and every command that prints untrusted text use it. See docs/decisions/026-untrusted-text.md.
 
 use std::borrow::Cow;
 use std::iter::Peekable;

@@ -1,7 +1,7 @@
 //! Conversation files of Gemini CLI. Loading a conversation makes Gemini write an empty one under the same id: in the same
 //! minute into the same file, otherwise into a second one, and its next start deletes every file of an id that has an empty
 //! one. So before a load wh copies the file into its own state directory and gives it a name that Gemini neither writes
-//! nor deletes; it still finds the file by the id inside. See docs/decisions/035-conversations-are-compared.md.
+//! nor deletes; it still finds the file by the id inside. See docs/decisions/035-comparing-conversations.md.
 
 mod content;
 
